@@ -37,7 +37,7 @@ def hostile_folder(tmp_path) -> Path:
 
 COMMANDS = {
     "simulate --text A --engine cxxrtl": ENGINES["cxxrtl"],
-    "prove --component encoder --profile ucs2": needs(modules=["pyosys"]),  # in workers
+    "prove --component encoder --compact --profile ucs2": needs(modules=["pyosys"]),  # in workers
     **{
         f"simulate --text A --engine {engine}": ENGINES[engine]
         for engine in ("verilator", "icarus")

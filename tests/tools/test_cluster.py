@@ -188,21 +188,6 @@ def test_other_python_is_refused():
         check_versions(((), ()), {"Python": "2.7"})
 
 
-@pytest.mark.sample(2)
-@pytest.mark.parametrize(
-    ("address", "named"),
-    [
-        ("inproc://x", "is not an address: tcp://HOST:PORT or tls://HOST:PORT"),
-        ("127.0.0.1:1", "'tcp://127.0.0.1:1': it did not answer in 1 s"),
-        ("tls://127.0.0.1:1", "DASK_DISTRIBUTED__COMM__TLS__CA_FILE"),
-    ],
-)
-def test_wrong_address_is_refused(folder, monkeypatch, address, named):
-    monkeypatch.setattr(tools, "TIMEOUT", 1)
-    assert_refused(run("compare", "--exhaustive", 1, "--cluster", address), named)
-    assert names(folder) == {"text.txt"}
-
-
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("banner", "reason"),

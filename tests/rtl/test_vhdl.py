@@ -225,9 +225,9 @@ def make(name: str) -> Any:
     return spec.make() if spec else Toy()
 
 
-def declare(component: Any) -> str:
+def declare(component: Any, active_low_reset: bool = False) -> str:
     """The declaration of a component's module, as in generated Verilog."""
-    axi = AxiModule(component)
+    axi = AxiModule(component, active_low_reset)
     ports = ",\n".join(
         f"  {'out' if port.name in axi.outputs else 'in'}put wire "
         f"{f'[{len(port) - 1}:0] ' if len(port) > 1 else ''}{port.name}"
@@ -382,11 +382,37 @@ def wrapper_of(component: Any) -> str:
 
 
 @needs("ghdl")
-@pytest.mark.sample(4)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", WRAPPED)
 def test_wrapper_connects_fields_with_their_bits(name, folder):
     component = make(name)
     simulate(component, wrapper_of(component))
+
+
+@pytest.mark.sample(1)
+@pytest.mark.parametrize(
+    "options",
+    [
+        "",
+        "--reset-polarity low",
+        "--component encoder --compact --profile extended",
+        "--component decoder --lanes 2 --surrogates accept",
+        "--component validator --lanes 2 --offset-width 5",
+        "--component compactor --lanes 2 --width 3",
+        "--component transcoder --lanes 2 --errors --strip-bom",
+        "--component transcoder --lanes 4 --from utf-32 --to utf-16 --byte-order big",
+    ],
+)
+def test_command_writes_the_tested_wrapper(options, folder, monkeypatch):
+    made = []
+    monkeypatch.setattr(
+        DesignSpec, "make", lambda spec, make=DesignSpec.make: made.append(make(spec)) or made[-1]
+    )
+    generate(*options.split())
+    component = made[0]
+    declaration = declare(component, "low" in options)
+    expected = vhdl_wrapper(component, declaration, module_name(component))
+    assert Path("utf8_wrapper.vhd").read_text() == expected
 
 
 FAULTS = [
@@ -418,7 +444,7 @@ FAULTS = [
 
 
 @needs("ghdl")
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(("name", "before", "after", "wrong"), FAULTS)
 def test_fault_of_a_wrapper_is_detected(name, before, after, wrong, folder):
     component = make(name)
@@ -430,23 +456,42 @@ def test_fault_of_a_wrapper_is_detected(name, before, after, wrong, folder):
 
 
 @needs("ghdl")
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("language", ["93", "02", "08"])
 def test_kinds_have_the_codes_of_the_component(language, folder):
     generate()
     checks = "".join(
-        f'assert to_error_kind("{kind.value:03b}") = {kind.name} severity failure;\n'
+        f'assert to_utf8_decoder_error_kind("{kind.value:03b}") = {kind.name} severity failure;\n'
         f'assert to_std_logic_vector({kind.name}) = "{kind.value:03b}" severity failure;\n'
         for kind in ErrorKind
     )
     Path("top.vhd").write_text(
-        "library ieee;\nuse ieee.std_logic_1164.all;\nuse work.utf8_decoder_types.all;\nentity top is end entity;\n"
+        "library ieee;\nuse ieee.std_logic_1164.all;\nuse work.utf8_decoder_types.all;\n"
+        "entity top is end entity;\n"
         f"architecture a of top is begin\nprocess begin\n{checks}"
-        'assert to_error_kind("0X1") = NONE severity failure;\n'
+        'assert to_utf8_decoder_error_kind("0X1") = NONE severity failure;\n'
         'report "end";\nwait;\nend process;\nend architecture;\n'
     )
     ghdl("-a", "utf8_wrapper.vhd", "top.vhd", language=language)
     ghdl("-e", "top", language=language)
     assert "end" in ghdl("-r", "top", language=language)
+
+
+@needs("ghdl")
+def test_two_wrappers_fit_into_one_design(folder):
+    for spec in (DesignSpec("decoder"), DesignSpec("validator", lanes=2)):
+        Path(f"{spec.component}.vhd").write_text(wrapper_of(spec.make()))
+    Path("top.vhd").write_text(
+        "library ieee;\nuse ieee.std_logic_1164.all;\n"
+        "use work.utf8_decoder_types.all;\nuse work.utf8_validator_2_types.all;\n"
+        "entity top is end entity;\narchitecture a of top is\n"
+        "signal token : utf8_decoder_output;\nsignal beat : utf8_validator_2_output;\n"
+        "begin\nprocess begin\nif token.kind = OVERLONG and beat.user.kind = OVERLONG then\n"
+        'assert to_utf8_decoder_error_kind("011") = OVERLONG;\n'
+        "token.kind <= to_utf8_decoder_error_kind(to_std_logic_vector(beat.user.kind));\n"
+        "end if;\nwait;\nend process;\nend architecture;\n"
+    )
+    ghdl("-a", "decoder.vhd", "validator.vhd", "top.vhd")
 
 
 class OddNames(Toy):

@@ -1,8 +1,8 @@
 """Test `utf8-hdl generate --vhdl-component` and `--vhdl-wrapper` with GHDL.
 
-For the wrapper, a VHDL entity replaces the Verilog module. It and a test bench drive random levels
-on all ports and fields, and check those that come from the other one. Amaranth's simulator has said
-which these are: it runs the connections of the gateware's own ``AxiStream``.
+For the wrapper, a VHDL entity replaces the Verilog module. It and a test bench drive random values
+on the ports and fields of their side, and check the values from the other side. The expected values
+come from Amaranth's simulator, which runs the connections of ``AxiStream`` in the gateware.
 """
 
 import random
@@ -149,7 +149,7 @@ def test_vhdl_design_with_the_decoder_counts_errors(top, package, kinds, folder)
     assert printed.stdout.splitlines()[0] == f"{expected} errors"
 
 
-@pytest.mark.sample
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("option", ["--vhdl-component", "--vhdl-wrapper"])
 @pytest.mark.parametrize(
     ("name", "why"),
@@ -217,7 +217,7 @@ WRAPPED = {
     "compactor of 1 bit": DesignSpec("compactor", lanes=4, own={"width": 1}),
     "toy": None,
 }
-"""Designs of which the wrapper is tested; all of a component's own options are among them."""
+"""Designs whose wrapper is tested, with each option that changes the ports."""
 
 
 def make(name: str) -> Any:

@@ -1,4 +1,4 @@
-// Feeds bytes.hex to `error_counter`, a VHDL design that GHDL has translated, and prints its count.
+// Feeds bytes.hex to a VHDL design that GHDL has translated, and prints its count of errors.
 
 module bench;
     reg clk = 0, rst = 1, valid = 0;
@@ -7,7 +7,7 @@ module bench;
     wire ready;
     wire [7:0] errors;
 
-    error_counter dut (
+    `TOP dut (
         .clk(clk), .rst(rst), .data(bytes[next]), .data_valid(valid), .data_ready(ready),
         .errors(errors)
     );

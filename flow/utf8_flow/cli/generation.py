@@ -43,9 +43,16 @@ class Beside:
 
     fusesoc: bool = option(False, "Also write FILE.core, a FuseSoC core, beside FILE.v.")
     vhdl_component: bool = option(False, "Also write FILE.vhd, a VHDL component, beside FILE.v.")
+    vhdl_wrapper: bool = option(
+        False, "Also write FILE_wrapper.vhd, a VHDL entity with record ports, beside FILE.v."
+    )
 
 
-ENDS = {"--fusesoc": ".core", "--vhdl-component": ".vhd"}
+ENDS = {
+    "--fusesoc": ".core",
+    "--vhdl-component": ".vhd",
+    "--vhdl-wrapper": "_wrapper.vhd",
+}
 """The options that add files, as in :class:`Beside`, and the ends of the names of these."""
 
 
@@ -54,7 +61,7 @@ ENDS = {"--fusesoc": ".core", "--vhdl-component": ".vhd"}
     "utf8-hdl generate -o utf8_decoder.v",
     "utf8-hdl generate --component encoder --reset-polarity low -o utf8_encoder.v",
     "utf8-hdl generate --profile ucs4 --module wide_decoder -o wide_decoder.v --fusesoc",
-    "utf8-hdl generate -o utf8_decoder.v --vhdl-component",
+    "utf8-hdl generate -o utf8_decoder.v --vhdl-component --vhdl-wrapper",
 )
 def generate(
     context: typer.Context, *, verilog: Verilog, design: Design, rules: Rules, beside: Beside
@@ -63,7 +70,7 @@ def generate(
     from utf8_hdl.axi import module_name
     from utf8_sim.tools.files import open_output
 
-    from ..export import fusesoc, vhdl
+    from ..export import fusesoc, vhdl, vhdl_wrapper
     from ..export.verilog import generate
 
     spec = design.spec(rules.chosen())
@@ -80,6 +87,7 @@ def generate(
     contents = {
         "--fusesoc": lambda: fusesoc.core_file(made, module, verilog.output),
         "--vhdl-component": lambda: vhdl.vhdl_package(text, module),
+        "--vhdl-wrapper": lambda: vhdl_wrapper.vhdl_wrapper(made, text, module),
     }
     files = {verilog.output: text, **{file: contents[option]() for option, file in added.items()}}
     with ExitStack() as opened:

@@ -17,8 +17,8 @@
 //
 // Throughput: one byte in every cycle while the consumer is ready and code points are offered.
 // Latency: the first byte is at the output 7 cycles after its code point was taken. Not counted are
-// cycles in which m_axis_tvalid is high and m_axis_tready low, and those in which continuation bytes
-// of earlier code points are sent.
+// cycles in which m_axis_tvalid is high and m_axis_tready low, and those in which
+// continuation bytes of earlier code points are sent.
 //
 // Reset: from the first clock edge with reset to the first one without it, s_axis_tready and
 // m_axis_tvalid are low. Registers have initial values, too: where an FPGA loads these, no reset is

@@ -945,169 +945,6 @@ module utf8_transcoder_64_reader (
     split_high_014589CD = 64'h0; split_high_048C = 64'h0; split_newest = 6'h0;
   end
 
-  // Stage 2, pair: what a byte begins, and what the one before it refuses
-  reg pair_valid;
-  reg [5:0] pair_newest;
-  reg [63:0] pair_continuation;
-  reg [63:0] pair_high;
-  reg [63:0] pair_leads_1;
-  reg [63:0] pair_leads_2;
-  reg [63:0] pair_leads_3;
-  reg [63:0] pair_refused_0;
-  reg [63:0] pair_refused_1;
-  reg pair_last;
-  reg [63:0] pair_there;
-  reg [63:0] pair_data_0;
-  reg [63:0] pair_data_1;
-  reg [63:0] pair_data_2;
-  reg [63:0] pair_data_3;
-  reg [63:0] pair_data_4;
-  reg [63:0] pair_data_5;
-  reg [63:0] pair_data_6;
-  reg [2:0] pair_before_leads_1;
-  reg [2:0] pair_before_leads_2;
-  reg [2:0] pair_before_leads_3;
-  reg [2:0] pair_before_continuation;
-  initial begin
-    pair_valid = 1'b0; pair_newest = 6'h0; pair_continuation = 64'h0; pair_high = 64'h0;
-    pair_leads_1 = 64'h0; pair_leads_2 = 64'h0; pair_leads_3 = 64'h0; pair_refused_0 = 64'h0;
-    pair_refused_1 = 64'h0; pair_last = 1'b0; pair_there = 64'h0; pair_data_0 = 64'h0;
-    pair_data_1 = 64'h0; pair_data_2 = 64'h0; pair_data_3 = 64'h0; pair_data_4 = 64'h0;
-    pair_data_5 = 64'h0; pair_data_6 = 64'h0; pair_before_leads_1 = 3'b000;
-    pair_before_leads_2 = 3'b000; pair_before_leads_3 = 3'b000; pair_before_continuation = 3'b000;
-  end
-
-  // Stage 3, link: whether a byte continues the lead byte before it
-  reg link_valid;
-  reg [5:0] link_newest;
-  reg [63:0] link_linked_1;
-  reg [63:0] link_linked_2;
-  reg [63:0] link_linked_3;
-  reg [63:0] link_run_1;
-  reg [63:0] link_run_2;
-  reg [63:0] link_leads_1;
-  reg [63:0] link_there;
-  reg [63:0] link_high;
-  reg [63:0] link_data_0;
-  reg [63:0] link_data_1;
-  reg [63:0] link_data_2;
-  reg [63:0] link_data_3;
-  reg [63:0] link_data_4;
-  reg [63:0] link_data_5;
-  reg [63:0] link_data_6;
-  reg link_last;
-  reg [2:0] link_before_linked_2;
-  reg [2:0] link_before_linked_3;
-  initial begin
-    link_valid = 1'b0; link_newest = 6'h0; link_linked_1 = 64'h0; link_linked_2 = 64'h0;
-    link_linked_3 = 64'h0; link_run_1 = 64'h0; link_run_2 = 64'h0; link_leads_1 = 64'h0;
-    link_there = 64'h0; link_high = 64'h0; link_data_0 = 64'h0; link_data_1 = 64'h0;
-    link_data_2 = 64'h0; link_data_3 = 64'h0; link_data_4 = 64'h0; link_data_5 = 64'h0;
-    link_data_6 = 64'h0; link_last = 1'b0; link_before_linked_2 = 3'b000;
-    link_before_linked_3 = 3'b000;
-  end
-
-  // Stage 4, join: whether a byte joins the one before, and needs another
-  reg join_valid;
-  reg [5:0] join_newest;
-  reg [63:0] join_joins;
-  reg [63:0] join_needs;
-  reg [63:0] join_there;
-  reg [63:0] join_high;
-  reg [63:0] join_data_0;
-  reg [63:0] join_data_1;
-  reg [63:0] join_data_2;
-  reg [63:0] join_data_3;
-  reg [63:0] join_data_4;
-  reg [63:0] join_data_5;
-  reg [63:0] join_data_6;
-  reg join_last;
-  reg [2:0] join_before_joins;
-  reg [2:0] join_before_needs;
-  reg [2:0] join_before_there;
-  reg [2:0] join_before_noncharacter;
-  reg [2:0] join_before_high;
-  initial begin
-    join_valid = 1'b0; join_newest = 6'h0; join_joins = 64'h0; join_needs = 64'h0;
-    join_there = 64'h0; join_high = 64'h0; join_data_0 = 64'h0; join_data_1 = 64'h0;
-    join_data_2 = 64'h0; join_data_3 = 64'h0; join_data_4 = 64'h0; join_data_5 = 64'h0;
-    join_data_6 = 64'h0; join_last = 1'b0; join_before_joins = 3'b000; join_before_needs = 3'b000;
-    join_before_there = 3'b000; join_before_noncharacter = 3'b000; join_before_high = 3'b000;
-  end
-
-  // Stage 5, end: whether a token ends with a byte
-  reg end_valid;
-  reg [5:0] end_newest;
-  reg [64:0] end_ends;
-  reg [64:0] end_bad;
-  reg [64:0] end_at_least_2;
-  reg [64:0] end_at_least_3;
-  reg [64:0] end_at_least_4;
-  reg end_last;
-  reg [63:0] end_data_0;
-  reg [63:0] end_data_1;
-  reg [63:0] end_data_2;
-  reg [63:0] end_data_3;
-  reg [63:0] end_data_4;
-  reg [63:0] end_data_5;
-  reg [63:0] end_data_6;
-  initial begin
-    end_valid = 1'b0; end_newest = 6'h0; end_ends = 65'h0; end_bad = 65'h0; end_at_least_2 = 65'h0;
-    end_at_least_3 = 65'h0; end_at_least_4 = 65'h0; end_last = 1'b0; end_data_0 = 64'h0;
-    end_data_1 = 64'h0; end_data_2 = 64'h0; end_data_3 = 64'h0; end_data_4 = 64'h0;
-    end_data_5 = 64'h0; end_data_6 = 64'h0;
-  end
-
-  // Stage 6, name: whether a token is an error, and of which kind
-  reg name_valid;
-  reg [5:0] name_newest;
-  reg [64:0] name_ends;
-  reg [64:0] name_at_least_2;
-  reg name_last;
-  reg [63:0] name_data_0;
-  reg [63:0] name_data_1;
-  reg [63:0] name_data_2;
-  reg [63:0] name_data_3;
-  reg [63:0] name_data_4;
-  reg [63:0] name_data_5;
-  reg [63:0] name_data_6;
-  reg [64:0] name_error;
-  reg [64:0] name_character_1;
-  reg [64:0] name_character_2;
-  reg [64:0] name_character_3;
-  reg [64:0] name_character_4;
-  reg [2:0] name_before_data_0;
-  reg [2:0] name_before_data_1;
-  reg [2:0] name_before_data_2;
-  reg [2:0] name_before_data_3;
-  reg [2:0] name_before_data_4;
-  reg [2:0] name_before_data_5;
-  reg [2:0] name_before_data_6;
-  initial begin
-    name_valid = 1'b0; name_newest = 6'h0; name_ends = 65'h0; name_at_least_2 = 65'h0;
-    name_last = 1'b0; name_data_0 = 64'h0; name_data_1 = 64'h0; name_data_2 = 64'h0;
-    name_data_3 = 64'h0; name_data_4 = 64'h0; name_data_5 = 64'h0; name_data_6 = 64'h0;
-    name_error = 65'h0; name_character_1 = 65'h0; name_character_2 = 65'h0;
-    name_character_3 = 65'h0; name_character_4 = 65'h0; name_before_data_0 = 3'b000;
-    name_before_data_1 = 3'b000; name_before_data_2 = 3'b000; name_before_data_3 = 3'b000;
-    name_before_data_4 = 3'b000; name_before_data_5 = 3'b000; name_before_data_6 = 3'b000;
-  end
-
-  // Stage 7, make: the code points
-  initial begin
-    make_valid = 1'b0; make_newest = 6'h0; make_last = 1'b0; make_token = 65'h0;
-    make_errors = 17'h0; make_code_point_0 = 65'h0; make_code_point_1 = 65'h0;
-    make_code_point_2 = 65'h0; make_code_point_3 = 65'h0; make_code_point_4 = 65'h0;
-    make_code_point_5 = 65'h0; make_code_point_6 = 65'h0; make_code_point_7 = 65'h0;
-    make_code_point_8 = 65'h0; make_code_point_9 = 65'h0; make_code_point_10 = 65'h0;
-    make_code_point_11 = 65'h0; make_code_point_12 = 65'h0; make_code_point_13 = 65'h0;
-    make_code_point_14 = 65'h0; make_code_point_15 = 65'h0; make_code_point_16 = 65'h0;
-    make_code_point_17 = 65'h0; make_code_point_18 = 65'h0; make_code_point_19 = 65'h0;
-    make_bytes_4 = 65'h0; make_valid_0 = 1'b0; make_valid_1 = 1'b0; make_valid_2 = 1'b0;
-    make_valid_3 = 1'b0; make_valid_4 = 1'b0; make_valid_5 = 1'b0; make_valid_6 = 1'b0;
-  end
-
-  // Stage 1, split: the sets that the nibbles are in
   always @(posedge clk) begin
     if (rst) begin
       split_valid <= 1'b0;
@@ -1126,12 +963,8 @@ module utf8_transcoder_64_reader (
       end
       if (i_valid & accepts) begin
         split_newest <= split_newest ^
-            {&split_newest[4:0],
-                &split_newest[3:0],
-                &split_newest[2:0],
-                &split_newest[1:0],
-                split_newest[0],
-                1'b1};
+            {&split_newest[4:0], &split_newest[3:0], &split_newest[2:0], &split_newest[1:0],
+                split_newest[0], 1'b1};
       end
     end
     split_last <= i_payload[576];
@@ -1582,6 +1415,37 @@ module utf8_transcoder_64_reader (
   end
 
   // Stage 2, pair: what a byte begins, and what the one before it refuses
+  reg pair_valid;
+  reg [5:0] pair_newest;
+  reg [63:0] pair_continuation;
+  reg [63:0] pair_high;
+  reg [63:0] pair_leads_1;
+  reg [63:0] pair_leads_2;
+  reg [63:0] pair_leads_3;
+  reg [63:0] pair_refused_0;
+  reg [63:0] pair_refused_1;
+  reg pair_last;
+  reg [63:0] pair_there;
+  reg [63:0] pair_data_0;
+  reg [63:0] pair_data_1;
+  reg [63:0] pair_data_2;
+  reg [63:0] pair_data_3;
+  reg [63:0] pair_data_4;
+  reg [63:0] pair_data_5;
+  reg [63:0] pair_data_6;
+  reg [2:0] pair_before_leads_1;
+  reg [2:0] pair_before_leads_2;
+  reg [2:0] pair_before_leads_3;
+  reg [2:0] pair_before_continuation;
+  initial begin
+    pair_valid = 1'b0; pair_newest = 6'h0; pair_continuation = 64'h0; pair_high = 64'h0;
+    pair_leads_1 = 64'h0; pair_leads_2 = 64'h0; pair_leads_3 = 64'h0; pair_refused_0 = 64'h0;
+    pair_refused_1 = 64'h0; pair_last = 1'b0; pair_there = 64'h0; pair_data_0 = 64'h0;
+    pair_data_1 = 64'h0; pair_data_2 = 64'h0; pair_data_3 = 64'h0; pair_data_4 = 64'h0;
+    pair_data_5 = 64'h0; pair_data_6 = 64'h0; pair_before_leads_1 = 3'b000;
+    pair_before_leads_2 = 3'b000; pair_before_leads_3 = 3'b000; pair_before_continuation = 3'b000;
+  end
+
   always @(posedge clk) begin
     if (rst) begin
       pair_valid <= 1'b0;
@@ -1625,6 +1489,35 @@ module utf8_transcoder_64_reader (
   end
 
   // Stage 3, link: whether a byte continues the lead byte before it
+  reg link_valid;
+  reg [5:0] link_newest;
+  reg [63:0] link_linked_1;
+  reg [63:0] link_linked_2;
+  reg [63:0] link_linked_3;
+  reg [63:0] link_run_1;
+  reg [63:0] link_run_2;
+  reg [63:0] link_leads_1;
+  reg [63:0] link_there;
+  reg [63:0] link_high;
+  reg [63:0] link_data_0;
+  reg [63:0] link_data_1;
+  reg [63:0] link_data_2;
+  reg [63:0] link_data_3;
+  reg [63:0] link_data_4;
+  reg [63:0] link_data_5;
+  reg [63:0] link_data_6;
+  reg link_last;
+  reg [2:0] link_before_linked_2;
+  reg [2:0] link_before_linked_3;
+  initial begin
+    link_valid = 1'b0; link_newest = 6'h0; link_linked_1 = 64'h0; link_linked_2 = 64'h0;
+    link_linked_3 = 64'h0; link_run_1 = 64'h0; link_run_2 = 64'h0; link_leads_1 = 64'h0;
+    link_there = 64'h0; link_high = 64'h0; link_data_0 = 64'h0; link_data_1 = 64'h0;
+    link_data_2 = 64'h0; link_data_3 = 64'h0; link_data_4 = 64'h0; link_data_5 = 64'h0;
+    link_data_6 = 64'h0; link_last = 1'b0; link_before_linked_2 = 3'b000;
+    link_before_linked_3 = 3'b000;
+  end
+
   always @(posedge clk) begin
     if (rst) begin
       link_valid <= 1'b0;
@@ -1661,6 +1554,33 @@ module utf8_transcoder_64_reader (
   end
 
   // Stage 4, join: whether a byte joins the one before, and needs another
+  reg join_valid;
+  reg [5:0] join_newest;
+  reg [63:0] join_joins;
+  reg [63:0] join_needs;
+  reg [63:0] join_there;
+  reg [63:0] join_high;
+  reg [63:0] join_data_0;
+  reg [63:0] join_data_1;
+  reg [63:0] join_data_2;
+  reg [63:0] join_data_3;
+  reg [63:0] join_data_4;
+  reg [63:0] join_data_5;
+  reg [63:0] join_data_6;
+  reg join_last;
+  reg [2:0] join_before_joins;
+  reg [2:0] join_before_needs;
+  reg [2:0] join_before_there;
+  reg [2:0] join_before_noncharacter;
+  reg [2:0] join_before_high;
+  initial begin
+    join_valid = 1'b0; join_newest = 6'h0; join_joins = 64'h0; join_needs = 64'h0;
+    join_there = 64'h0; join_high = 64'h0; join_data_0 = 64'h0; join_data_1 = 64'h0;
+    join_data_2 = 64'h0; join_data_3 = 64'h0; join_data_4 = 64'h0; join_data_5 = 64'h0;
+    join_data_6 = 64'h0; join_last = 1'b0; join_before_joins = 3'b000; join_before_needs = 3'b000;
+    join_before_there = 3'b000; join_before_noncharacter = 3'b000; join_before_high = 3'b000;
+  end
+
   always @(posedge clk) begin
     if (rst) begin
       join_valid <= 1'b0;
@@ -1698,6 +1618,28 @@ module utf8_transcoder_64_reader (
   end
 
   // Stage 5, end: whether a token ends with a byte
+  reg end_valid;
+  reg [5:0] end_newest;
+  reg [64:0] end_ends;
+  reg [64:0] end_bad;
+  reg [64:0] end_at_least_2;
+  reg [64:0] end_at_least_3;
+  reg [64:0] end_at_least_4;
+  reg end_last;
+  reg [63:0] end_data_0;
+  reg [63:0] end_data_1;
+  reg [63:0] end_data_2;
+  reg [63:0] end_data_3;
+  reg [63:0] end_data_4;
+  reg [63:0] end_data_5;
+  reg [63:0] end_data_6;
+  initial begin
+    end_valid = 1'b0; end_newest = 6'h0; end_ends = 65'h0; end_bad = 65'h0; end_at_least_2 = 65'h0;
+    end_at_least_3 = 65'h0; end_at_least_4 = 65'h0; end_last = 1'b0; end_data_0 = 64'h0;
+    end_data_1 = 64'h0; end_data_2 = 64'h0; end_data_3 = 64'h0; end_data_4 = 64'h0;
+    end_data_5 = 64'h0; end_data_6 = 64'h0;
+  end
+
   wire [66:0] logic_1 = {join_joins, join_before_joins} &
       {join_joins[62:0], join_before_joins, 1'b0};
   always @(posedge clk) begin
@@ -1729,6 +1671,40 @@ module utf8_transcoder_64_reader (
   end
 
   // Stage 6, name: whether a token is an error, and of which kind
+  reg name_valid;
+  reg [5:0] name_newest;
+  reg [64:0] name_ends;
+  reg [64:0] name_at_least_2;
+  reg name_last;
+  reg [63:0] name_data_0;
+  reg [63:0] name_data_1;
+  reg [63:0] name_data_2;
+  reg [63:0] name_data_3;
+  reg [63:0] name_data_4;
+  reg [63:0] name_data_5;
+  reg [63:0] name_data_6;
+  reg [64:0] name_error;
+  reg [64:0] name_character_1;
+  reg [64:0] name_character_2;
+  reg [64:0] name_character_3;
+  reg [64:0] name_character_4;
+  reg [2:0] name_before_data_0;
+  reg [2:0] name_before_data_1;
+  reg [2:0] name_before_data_2;
+  reg [2:0] name_before_data_3;
+  reg [2:0] name_before_data_4;
+  reg [2:0] name_before_data_5;
+  reg [2:0] name_before_data_6;
+  initial begin
+    name_valid = 1'b0; name_newest = 6'h0; name_ends = 65'h0; name_at_least_2 = 65'h0;
+    name_last = 1'b0; name_data_0 = 64'h0; name_data_1 = 64'h0; name_data_2 = 64'h0;
+    name_data_3 = 64'h0; name_data_4 = 64'h0; name_data_5 = 64'h0; name_data_6 = 64'h0;
+    name_error = 65'h0; name_character_1 = 65'h0; name_character_2 = 65'h0;
+    name_character_3 = 65'h0; name_character_4 = 65'h0; name_before_data_0 = 3'b000;
+    name_before_data_1 = 3'b000; name_before_data_2 = 3'b000; name_before_data_3 = 3'b000;
+    name_before_data_4 = 3'b000; name_before_data_5 = 3'b000; name_before_data_6 = 3'b000;
+  end
+
   always @(posedge clk) begin
     if (rst) begin
       name_valid <= 1'b0;
@@ -1771,6 +1747,19 @@ module utf8_transcoder_64_reader (
   end
 
   // Stage 7, make: the code points
+  initial begin
+    make_valid = 1'b0; make_newest = 6'h0; make_last = 1'b0; make_token = 65'h0;
+    make_errors = 17'h0; make_code_point_0 = 65'h0; make_code_point_1 = 65'h0;
+    make_code_point_2 = 65'h0; make_code_point_3 = 65'h0; make_code_point_4 = 65'h0;
+    make_code_point_5 = 65'h0; make_code_point_6 = 65'h0; make_code_point_7 = 65'h0;
+    make_code_point_8 = 65'h0; make_code_point_9 = 65'h0; make_code_point_10 = 65'h0;
+    make_code_point_11 = 65'h0; make_code_point_12 = 65'h0; make_code_point_13 = 65'h0;
+    make_code_point_14 = 65'h0; make_code_point_15 = 65'h0; make_code_point_16 = 65'h0;
+    make_code_point_17 = 65'h0; make_code_point_18 = 65'h0; make_code_point_19 = 65'h0;
+    make_bytes_4 = 65'h0; make_valid_0 = 1'b0; make_valid_1 = 1'b0; make_valid_2 = 1'b0;
+    make_valid_3 = 1'b0; make_valid_4 = 1'b0; make_valid_5 = 1'b0; make_valid_6 = 1'b0;
+  end
+
   always @(posedge clk) begin
     if (rst) begin
       make_valid <= 1'b0;
@@ -1781,22 +1770,10 @@ module utf8_transcoder_64_reader (
     end
     make_last <= name_last;
     make_token <= name_ends;
-    make_errors <= {name_error[64],
-        |name_error[63:60],
-        |name_error[59:56],
-        |name_error[55:52],
-        |name_error[51:48],
-        |name_error[47:44],
-        |name_error[43:40],
-        |name_error[39:36],
-        |name_error[35:32],
-        |name_error[31:28],
-        |name_error[27:24],
-        |name_error[23:20],
-        |name_error[19:16],
-        |name_error[15:12],
-        |name_error[11:8],
-        |name_error[7:4],
+    make_errors <= {name_error[64], |name_error[63:60], |name_error[59:56], |name_error[55:52],
+        |name_error[51:48], |name_error[47:44], |name_error[43:40], |name_error[39:36],
+        |name_error[35:32], |name_error[31:28], |name_error[27:24], |name_error[23:20],
+        |name_error[19:16], |name_error[15:12], |name_error[11:8], |name_error[7:4],
         |name_error[3:0]};
     make_code_point_0 <= ({name_data_0, name_before_data_0[2]} & name_character_1) | name_error |
         name_error;
@@ -2066,6 +2043,299 @@ module utf8_transcoder_64_writer (
     arriving_keep_63 = 1'b0; arriving_keep_64 = 1'b0; arriving_last = 1'b0;
   end
 
+  wire [64:0] unit_0_0 = make_code_point_0 | {1'b0, make_code_point_10[64:1] & make_bytes_4[64:1]};
+  wire [64:0] unit_0_1 = make_code_point_1 | {1'b0, make_code_point_11[64:1] & make_bytes_4[64:1]};
+  wire [64:0] unit_0_2 = make_code_point_2 | {1'b0, make_code_point_12[64:1] & make_bytes_4[64:1]};
+  wire [64:0] unit_0_3 = make_code_point_3 | {1'b0, make_code_point_13[64:1] & make_bytes_4[64:1]};
+  wire [64:0] unit_0_4 = make_code_point_4 | {1'b0, make_code_point_14[64:1] & make_bytes_4[64:1]};
+  wire [64:0] unit_0_5 = make_code_point_5 | {1'b0, make_code_point_15[64:1] & make_bytes_4[64:1]};
+  wire [64:0] unit_0_6 = make_code_point_6 | {1'b0, ~make_code_point_16[64:1] & make_bytes_4[64:1]};
+  wire [64:0] unit_0_7 = make_code_point_7 |
+      {1'b0, (make_code_point_17[64:1] ^ ~make_code_point_16[64:1]) & make_bytes_4[64:1]};
+  wire [64:0] unit_0_8 = make_code_point_8 |
+      {1'b0,
+          (make_code_point_18[64:1] ^ (~make_code_point_16[64:1] & ~make_code_point_17[64:1])) &
+              make_bytes_4[64:1]};
+  wire [64:0] unit_0_9 = make_code_point_9 |
+      {1'b0,
+          (make_code_point_19[64:1] ^
+              (~make_code_point_16[64:1] & ~make_code_point_17[64:1] & ~make_code_point_18[64:1])) &
+              make_bytes_4[64:1]};
+  wire [64:0] unit_0_10 = (make_code_point_10 & ~make_bytes_4) | make_bytes_4;
+  wire [64:0] unit_0_11 = (make_code_point_11 & ~make_bytes_4) | make_bytes_4 |
+      {1'b0, make_bytes_4[64:1]};
+  wire [64:0] unit_0_12 = (make_code_point_12 & ~make_bytes_4) | make_bytes_4 |
+      {1'b0, make_bytes_4[64:1]};
+  wire [64:0] unit_0_13 = make_code_point_13 & ~make_bytes_4;
+  wire [64:0] unit_0_14 = (make_code_point_14 & ~make_bytes_4) | make_bytes_4 |
+      {1'b0, make_bytes_4[64:1]};
+  wire [64:0] unit_0_15 = (make_code_point_15 & ~make_bytes_4) | make_bytes_4 |
+      {1'b0, make_bytes_4[64:1]};
+  wire [64:0] unit_0_kept = make_token | {1'b0, make_bytes_4[64:1]};
+  always @(posedge clk) begin
+    arriving_data_0 <= {unit_0_15[0], unit_0_14[0], unit_0_13[0], unit_0_12[0], unit_0_11[0],
+        unit_0_10[0], unit_0_9[0], unit_0_8[0], unit_0_7[0], unit_0_6[0], unit_0_5[0], unit_0_4[0],
+        unit_0_3[0], unit_0_2[0], unit_0_1[0], unit_0_0[0]};
+    arriving_data_1 <= {unit_0_15[1], unit_0_14[1], unit_0_13[1], unit_0_12[1], unit_0_11[1],
+        unit_0_10[1], unit_0_9[1], unit_0_8[1], unit_0_7[1], unit_0_6[1], unit_0_5[1], unit_0_4[1],
+        unit_0_3[1], unit_0_2[1], unit_0_1[1], unit_0_0[1]};
+    arriving_data_2 <= {unit_0_15[2], unit_0_14[2], unit_0_13[2], unit_0_12[2], unit_0_11[2],
+        unit_0_10[2], unit_0_9[2], unit_0_8[2], unit_0_7[2], unit_0_6[2], unit_0_5[2], unit_0_4[2],
+        unit_0_3[2], unit_0_2[2], unit_0_1[2], unit_0_0[2]};
+    arriving_data_3 <= {unit_0_15[3], unit_0_14[3], unit_0_13[3], unit_0_12[3], unit_0_11[3],
+        unit_0_10[3], unit_0_9[3], unit_0_8[3], unit_0_7[3], unit_0_6[3], unit_0_5[3], unit_0_4[3],
+        unit_0_3[3], unit_0_2[3], unit_0_1[3], unit_0_0[3]};
+    arriving_data_4 <= {unit_0_15[4], unit_0_14[4], unit_0_13[4], unit_0_12[4], unit_0_11[4],
+        unit_0_10[4], unit_0_9[4], unit_0_8[4], unit_0_7[4], unit_0_6[4], unit_0_5[4], unit_0_4[4],
+        unit_0_3[4], unit_0_2[4], unit_0_1[4], unit_0_0[4]};
+    arriving_data_5 <= {unit_0_15[5], unit_0_14[5], unit_0_13[5], unit_0_12[5], unit_0_11[5],
+        unit_0_10[5], unit_0_9[5], unit_0_8[5], unit_0_7[5], unit_0_6[5], unit_0_5[5], unit_0_4[5],
+        unit_0_3[5], unit_0_2[5], unit_0_1[5], unit_0_0[5]};
+    arriving_data_6 <= {unit_0_15[6], unit_0_14[6], unit_0_13[6], unit_0_12[6], unit_0_11[6],
+        unit_0_10[6], unit_0_9[6], unit_0_8[6], unit_0_7[6], unit_0_6[6], unit_0_5[6], unit_0_4[6],
+        unit_0_3[6], unit_0_2[6], unit_0_1[6], unit_0_0[6]};
+    arriving_data_7 <= {unit_0_15[7], unit_0_14[7], unit_0_13[7], unit_0_12[7], unit_0_11[7],
+        unit_0_10[7], unit_0_9[7], unit_0_8[7], unit_0_7[7], unit_0_6[7], unit_0_5[7], unit_0_4[7],
+        unit_0_3[7], unit_0_2[7], unit_0_1[7], unit_0_0[7]};
+    arriving_data_8 <= {unit_0_15[8], unit_0_14[8], unit_0_13[8], unit_0_12[8], unit_0_11[8],
+        unit_0_10[8], unit_0_9[8], unit_0_8[8], unit_0_7[8], unit_0_6[8], unit_0_5[8], unit_0_4[8],
+        unit_0_3[8], unit_0_2[8], unit_0_1[8], unit_0_0[8]};
+    arriving_data_9 <= {unit_0_15[9], unit_0_14[9], unit_0_13[9], unit_0_12[9], unit_0_11[9],
+        unit_0_10[9], unit_0_9[9], unit_0_8[9], unit_0_7[9], unit_0_6[9], unit_0_5[9], unit_0_4[9],
+        unit_0_3[9], unit_0_2[9], unit_0_1[9], unit_0_0[9]};
+    arriving_data_10 <= {unit_0_15[10], unit_0_14[10], unit_0_13[10], unit_0_12[10], unit_0_11[10],
+        unit_0_10[10], unit_0_9[10], unit_0_8[10], unit_0_7[10], unit_0_6[10], unit_0_5[10],
+        unit_0_4[10], unit_0_3[10], unit_0_2[10], unit_0_1[10], unit_0_0[10]};
+    arriving_data_11 <= {unit_0_15[11], unit_0_14[11], unit_0_13[11], unit_0_12[11], unit_0_11[11],
+        unit_0_10[11], unit_0_9[11], unit_0_8[11], unit_0_7[11], unit_0_6[11], unit_0_5[11],
+        unit_0_4[11], unit_0_3[11], unit_0_2[11], unit_0_1[11], unit_0_0[11]};
+    arriving_data_12 <= {unit_0_15[12], unit_0_14[12], unit_0_13[12], unit_0_12[12], unit_0_11[12],
+        unit_0_10[12], unit_0_9[12], unit_0_8[12], unit_0_7[12], unit_0_6[12], unit_0_5[12],
+        unit_0_4[12], unit_0_3[12], unit_0_2[12], unit_0_1[12], unit_0_0[12]};
+    arriving_data_13 <= {unit_0_15[13], unit_0_14[13], unit_0_13[13], unit_0_12[13], unit_0_11[13],
+        unit_0_10[13], unit_0_9[13], unit_0_8[13], unit_0_7[13], unit_0_6[13], unit_0_5[13],
+        unit_0_4[13], unit_0_3[13], unit_0_2[13], unit_0_1[13], unit_0_0[13]};
+    arriving_data_14 <= {unit_0_15[14], unit_0_14[14], unit_0_13[14], unit_0_12[14], unit_0_11[14],
+        unit_0_10[14], unit_0_9[14], unit_0_8[14], unit_0_7[14], unit_0_6[14], unit_0_5[14],
+        unit_0_4[14], unit_0_3[14], unit_0_2[14], unit_0_1[14], unit_0_0[14]};
+    arriving_data_15 <= {unit_0_15[15], unit_0_14[15], unit_0_13[15], unit_0_12[15], unit_0_11[15],
+        unit_0_10[15], unit_0_9[15], unit_0_8[15], unit_0_7[15], unit_0_6[15], unit_0_5[15],
+        unit_0_4[15], unit_0_3[15], unit_0_2[15], unit_0_1[15], unit_0_0[15]};
+    arriving_data_16 <= {unit_0_15[16], unit_0_14[16], unit_0_13[16], unit_0_12[16], unit_0_11[16],
+        unit_0_10[16], unit_0_9[16], unit_0_8[16], unit_0_7[16], unit_0_6[16], unit_0_5[16],
+        unit_0_4[16], unit_0_3[16], unit_0_2[16], unit_0_1[16], unit_0_0[16]};
+    arriving_data_17 <= {unit_0_15[17], unit_0_14[17], unit_0_13[17], unit_0_12[17], unit_0_11[17],
+        unit_0_10[17], unit_0_9[17], unit_0_8[17], unit_0_7[17], unit_0_6[17], unit_0_5[17],
+        unit_0_4[17], unit_0_3[17], unit_0_2[17], unit_0_1[17], unit_0_0[17]};
+    arriving_data_18 <= {unit_0_15[18], unit_0_14[18], unit_0_13[18], unit_0_12[18], unit_0_11[18],
+        unit_0_10[18], unit_0_9[18], unit_0_8[18], unit_0_7[18], unit_0_6[18], unit_0_5[18],
+        unit_0_4[18], unit_0_3[18], unit_0_2[18], unit_0_1[18], unit_0_0[18]};
+    arriving_data_19 <= {unit_0_15[19], unit_0_14[19], unit_0_13[19], unit_0_12[19], unit_0_11[19],
+        unit_0_10[19], unit_0_9[19], unit_0_8[19], unit_0_7[19], unit_0_6[19], unit_0_5[19],
+        unit_0_4[19], unit_0_3[19], unit_0_2[19], unit_0_1[19], unit_0_0[19]};
+    arriving_data_20 <= {unit_0_15[20], unit_0_14[20], unit_0_13[20], unit_0_12[20], unit_0_11[20],
+        unit_0_10[20], unit_0_9[20], unit_0_8[20], unit_0_7[20], unit_0_6[20], unit_0_5[20],
+        unit_0_4[20], unit_0_3[20], unit_0_2[20], unit_0_1[20], unit_0_0[20]};
+    arriving_data_21 <= {unit_0_15[21], unit_0_14[21], unit_0_13[21], unit_0_12[21], unit_0_11[21],
+        unit_0_10[21], unit_0_9[21], unit_0_8[21], unit_0_7[21], unit_0_6[21], unit_0_5[21],
+        unit_0_4[21], unit_0_3[21], unit_0_2[21], unit_0_1[21], unit_0_0[21]};
+    arriving_data_22 <= {unit_0_15[22], unit_0_14[22], unit_0_13[22], unit_0_12[22], unit_0_11[22],
+        unit_0_10[22], unit_0_9[22], unit_0_8[22], unit_0_7[22], unit_0_6[22], unit_0_5[22],
+        unit_0_4[22], unit_0_3[22], unit_0_2[22], unit_0_1[22], unit_0_0[22]};
+    arriving_data_23 <= {unit_0_15[23], unit_0_14[23], unit_0_13[23], unit_0_12[23], unit_0_11[23],
+        unit_0_10[23], unit_0_9[23], unit_0_8[23], unit_0_7[23], unit_0_6[23], unit_0_5[23],
+        unit_0_4[23], unit_0_3[23], unit_0_2[23], unit_0_1[23], unit_0_0[23]};
+    arriving_data_24 <= {unit_0_15[24], unit_0_14[24], unit_0_13[24], unit_0_12[24], unit_0_11[24],
+        unit_0_10[24], unit_0_9[24], unit_0_8[24], unit_0_7[24], unit_0_6[24], unit_0_5[24],
+        unit_0_4[24], unit_0_3[24], unit_0_2[24], unit_0_1[24], unit_0_0[24]};
+    arriving_data_25 <= {unit_0_15[25], unit_0_14[25], unit_0_13[25], unit_0_12[25], unit_0_11[25],
+        unit_0_10[25], unit_0_9[25], unit_0_8[25], unit_0_7[25], unit_0_6[25], unit_0_5[25],
+        unit_0_4[25], unit_0_3[25], unit_0_2[25], unit_0_1[25], unit_0_0[25]};
+    arriving_data_26 <= {unit_0_15[26], unit_0_14[26], unit_0_13[26], unit_0_12[26], unit_0_11[26],
+        unit_0_10[26], unit_0_9[26], unit_0_8[26], unit_0_7[26], unit_0_6[26], unit_0_5[26],
+        unit_0_4[26], unit_0_3[26], unit_0_2[26], unit_0_1[26], unit_0_0[26]};
+    arriving_data_27 <= {unit_0_15[27], unit_0_14[27], unit_0_13[27], unit_0_12[27], unit_0_11[27],
+        unit_0_10[27], unit_0_9[27], unit_0_8[27], unit_0_7[27], unit_0_6[27], unit_0_5[27],
+        unit_0_4[27], unit_0_3[27], unit_0_2[27], unit_0_1[27], unit_0_0[27]};
+    arriving_data_28 <= {unit_0_15[28], unit_0_14[28], unit_0_13[28], unit_0_12[28], unit_0_11[28],
+        unit_0_10[28], unit_0_9[28], unit_0_8[28], unit_0_7[28], unit_0_6[28], unit_0_5[28],
+        unit_0_4[28], unit_0_3[28], unit_0_2[28], unit_0_1[28], unit_0_0[28]};
+    arriving_data_29 <= {unit_0_15[29], unit_0_14[29], unit_0_13[29], unit_0_12[29], unit_0_11[29],
+        unit_0_10[29], unit_0_9[29], unit_0_8[29], unit_0_7[29], unit_0_6[29], unit_0_5[29],
+        unit_0_4[29], unit_0_3[29], unit_0_2[29], unit_0_1[29], unit_0_0[29]};
+    arriving_data_30 <= {unit_0_15[30], unit_0_14[30], unit_0_13[30], unit_0_12[30], unit_0_11[30],
+        unit_0_10[30], unit_0_9[30], unit_0_8[30], unit_0_7[30], unit_0_6[30], unit_0_5[30],
+        unit_0_4[30], unit_0_3[30], unit_0_2[30], unit_0_1[30], unit_0_0[30]};
+    arriving_data_31 <= {unit_0_15[31], unit_0_14[31], unit_0_13[31], unit_0_12[31], unit_0_11[31],
+        unit_0_10[31], unit_0_9[31], unit_0_8[31], unit_0_7[31], unit_0_6[31], unit_0_5[31],
+        unit_0_4[31], unit_0_3[31], unit_0_2[31], unit_0_1[31], unit_0_0[31]};
+    arriving_data_32 <= {unit_0_15[32], unit_0_14[32], unit_0_13[32], unit_0_12[32], unit_0_11[32],
+        unit_0_10[32], unit_0_9[32], unit_0_8[32], unit_0_7[32], unit_0_6[32], unit_0_5[32],
+        unit_0_4[32], unit_0_3[32], unit_0_2[32], unit_0_1[32], unit_0_0[32]};
+    arriving_data_33 <= {unit_0_15[33], unit_0_14[33], unit_0_13[33], unit_0_12[33], unit_0_11[33],
+        unit_0_10[33], unit_0_9[33], unit_0_8[33], unit_0_7[33], unit_0_6[33], unit_0_5[33],
+        unit_0_4[33], unit_0_3[33], unit_0_2[33], unit_0_1[33], unit_0_0[33]};
+    arriving_data_34 <= {unit_0_15[34], unit_0_14[34], unit_0_13[34], unit_0_12[34], unit_0_11[34],
+        unit_0_10[34], unit_0_9[34], unit_0_8[34], unit_0_7[34], unit_0_6[34], unit_0_5[34],
+        unit_0_4[34], unit_0_3[34], unit_0_2[34], unit_0_1[34], unit_0_0[34]};
+    arriving_data_35 <= {unit_0_15[35], unit_0_14[35], unit_0_13[35], unit_0_12[35], unit_0_11[35],
+        unit_0_10[35], unit_0_9[35], unit_0_8[35], unit_0_7[35], unit_0_6[35], unit_0_5[35],
+        unit_0_4[35], unit_0_3[35], unit_0_2[35], unit_0_1[35], unit_0_0[35]};
+    arriving_data_36 <= {unit_0_15[36], unit_0_14[36], unit_0_13[36], unit_0_12[36], unit_0_11[36],
+        unit_0_10[36], unit_0_9[36], unit_0_8[36], unit_0_7[36], unit_0_6[36], unit_0_5[36],
+        unit_0_4[36], unit_0_3[36], unit_0_2[36], unit_0_1[36], unit_0_0[36]};
+    arriving_data_37 <= {unit_0_15[37], unit_0_14[37], unit_0_13[37], unit_0_12[37], unit_0_11[37],
+        unit_0_10[37], unit_0_9[37], unit_0_8[37], unit_0_7[37], unit_0_6[37], unit_0_5[37],
+        unit_0_4[37], unit_0_3[37], unit_0_2[37], unit_0_1[37], unit_0_0[37]};
+    arriving_data_38 <= {unit_0_15[38], unit_0_14[38], unit_0_13[38], unit_0_12[38], unit_0_11[38],
+        unit_0_10[38], unit_0_9[38], unit_0_8[38], unit_0_7[38], unit_0_6[38], unit_0_5[38],
+        unit_0_4[38], unit_0_3[38], unit_0_2[38], unit_0_1[38], unit_0_0[38]};
+    arriving_data_39 <= {unit_0_15[39], unit_0_14[39], unit_0_13[39], unit_0_12[39], unit_0_11[39],
+        unit_0_10[39], unit_0_9[39], unit_0_8[39], unit_0_7[39], unit_0_6[39], unit_0_5[39],
+        unit_0_4[39], unit_0_3[39], unit_0_2[39], unit_0_1[39], unit_0_0[39]};
+    arriving_data_40 <= {unit_0_15[40], unit_0_14[40], unit_0_13[40], unit_0_12[40], unit_0_11[40],
+        unit_0_10[40], unit_0_9[40], unit_0_8[40], unit_0_7[40], unit_0_6[40], unit_0_5[40],
+        unit_0_4[40], unit_0_3[40], unit_0_2[40], unit_0_1[40], unit_0_0[40]};
+    arriving_data_41 <= {unit_0_15[41], unit_0_14[41], unit_0_13[41], unit_0_12[41], unit_0_11[41],
+        unit_0_10[41], unit_0_9[41], unit_0_8[41], unit_0_7[41], unit_0_6[41], unit_0_5[41],
+        unit_0_4[41], unit_0_3[41], unit_0_2[41], unit_0_1[41], unit_0_0[41]};
+    arriving_data_42 <= {unit_0_15[42], unit_0_14[42], unit_0_13[42], unit_0_12[42], unit_0_11[42],
+        unit_0_10[42], unit_0_9[42], unit_0_8[42], unit_0_7[42], unit_0_6[42], unit_0_5[42],
+        unit_0_4[42], unit_0_3[42], unit_0_2[42], unit_0_1[42], unit_0_0[42]};
+    arriving_data_43 <= {unit_0_15[43], unit_0_14[43], unit_0_13[43], unit_0_12[43], unit_0_11[43],
+        unit_0_10[43], unit_0_9[43], unit_0_8[43], unit_0_7[43], unit_0_6[43], unit_0_5[43],
+        unit_0_4[43], unit_0_3[43], unit_0_2[43], unit_0_1[43], unit_0_0[43]};
+    arriving_data_44 <= {unit_0_15[44], unit_0_14[44], unit_0_13[44], unit_0_12[44], unit_0_11[44],
+        unit_0_10[44], unit_0_9[44], unit_0_8[44], unit_0_7[44], unit_0_6[44], unit_0_5[44],
+        unit_0_4[44], unit_0_3[44], unit_0_2[44], unit_0_1[44], unit_0_0[44]};
+    arriving_data_45 <= {unit_0_15[45], unit_0_14[45], unit_0_13[45], unit_0_12[45], unit_0_11[45],
+        unit_0_10[45], unit_0_9[45], unit_0_8[45], unit_0_7[45], unit_0_6[45], unit_0_5[45],
+        unit_0_4[45], unit_0_3[45], unit_0_2[45], unit_0_1[45], unit_0_0[45]};
+    arriving_data_46 <= {unit_0_15[46], unit_0_14[46], unit_0_13[46], unit_0_12[46], unit_0_11[46],
+        unit_0_10[46], unit_0_9[46], unit_0_8[46], unit_0_7[46], unit_0_6[46], unit_0_5[46],
+        unit_0_4[46], unit_0_3[46], unit_0_2[46], unit_0_1[46], unit_0_0[46]};
+    arriving_data_47 <= {unit_0_15[47], unit_0_14[47], unit_0_13[47], unit_0_12[47], unit_0_11[47],
+        unit_0_10[47], unit_0_9[47], unit_0_8[47], unit_0_7[47], unit_0_6[47], unit_0_5[47],
+        unit_0_4[47], unit_0_3[47], unit_0_2[47], unit_0_1[47], unit_0_0[47]};
+    arriving_data_48 <= {unit_0_15[48], unit_0_14[48], unit_0_13[48], unit_0_12[48], unit_0_11[48],
+        unit_0_10[48], unit_0_9[48], unit_0_8[48], unit_0_7[48], unit_0_6[48], unit_0_5[48],
+        unit_0_4[48], unit_0_3[48], unit_0_2[48], unit_0_1[48], unit_0_0[48]};
+    arriving_data_49 <= {unit_0_15[49], unit_0_14[49], unit_0_13[49], unit_0_12[49], unit_0_11[49],
+        unit_0_10[49], unit_0_9[49], unit_0_8[49], unit_0_7[49], unit_0_6[49], unit_0_5[49],
+        unit_0_4[49], unit_0_3[49], unit_0_2[49], unit_0_1[49], unit_0_0[49]};
+    arriving_data_50 <= {unit_0_15[50], unit_0_14[50], unit_0_13[50], unit_0_12[50], unit_0_11[50],
+        unit_0_10[50], unit_0_9[50], unit_0_8[50], unit_0_7[50], unit_0_6[50], unit_0_5[50],
+        unit_0_4[50], unit_0_3[50], unit_0_2[50], unit_0_1[50], unit_0_0[50]};
+    arriving_data_51 <= {unit_0_15[51], unit_0_14[51], unit_0_13[51], unit_0_12[51], unit_0_11[51],
+        unit_0_10[51], unit_0_9[51], unit_0_8[51], unit_0_7[51], unit_0_6[51], unit_0_5[51],
+        unit_0_4[51], unit_0_3[51], unit_0_2[51], unit_0_1[51], unit_0_0[51]};
+    arriving_data_52 <= {unit_0_15[52], unit_0_14[52], unit_0_13[52], unit_0_12[52], unit_0_11[52],
+        unit_0_10[52], unit_0_9[52], unit_0_8[52], unit_0_7[52], unit_0_6[52], unit_0_5[52],
+        unit_0_4[52], unit_0_3[52], unit_0_2[52], unit_0_1[52], unit_0_0[52]};
+    arriving_data_53 <= {unit_0_15[53], unit_0_14[53], unit_0_13[53], unit_0_12[53], unit_0_11[53],
+        unit_0_10[53], unit_0_9[53], unit_0_8[53], unit_0_7[53], unit_0_6[53], unit_0_5[53],
+        unit_0_4[53], unit_0_3[53], unit_0_2[53], unit_0_1[53], unit_0_0[53]};
+    arriving_data_54 <= {unit_0_15[54], unit_0_14[54], unit_0_13[54], unit_0_12[54], unit_0_11[54],
+        unit_0_10[54], unit_0_9[54], unit_0_8[54], unit_0_7[54], unit_0_6[54], unit_0_5[54],
+        unit_0_4[54], unit_0_3[54], unit_0_2[54], unit_0_1[54], unit_0_0[54]};
+    arriving_data_55 <= {unit_0_15[55], unit_0_14[55], unit_0_13[55], unit_0_12[55], unit_0_11[55],
+        unit_0_10[55], unit_0_9[55], unit_0_8[55], unit_0_7[55], unit_0_6[55], unit_0_5[55],
+        unit_0_4[55], unit_0_3[55], unit_0_2[55], unit_0_1[55], unit_0_0[55]};
+    arriving_data_56 <= {unit_0_15[56], unit_0_14[56], unit_0_13[56], unit_0_12[56], unit_0_11[56],
+        unit_0_10[56], unit_0_9[56], unit_0_8[56], unit_0_7[56], unit_0_6[56], unit_0_5[56],
+        unit_0_4[56], unit_0_3[56], unit_0_2[56], unit_0_1[56], unit_0_0[56]};
+    arriving_data_57 <= {unit_0_15[57], unit_0_14[57], unit_0_13[57], unit_0_12[57], unit_0_11[57],
+        unit_0_10[57], unit_0_9[57], unit_0_8[57], unit_0_7[57], unit_0_6[57], unit_0_5[57],
+        unit_0_4[57], unit_0_3[57], unit_0_2[57], unit_0_1[57], unit_0_0[57]};
+    arriving_data_58 <= {unit_0_15[58], unit_0_14[58], unit_0_13[58], unit_0_12[58], unit_0_11[58],
+        unit_0_10[58], unit_0_9[58], unit_0_8[58], unit_0_7[58], unit_0_6[58], unit_0_5[58],
+        unit_0_4[58], unit_0_3[58], unit_0_2[58], unit_0_1[58], unit_0_0[58]};
+    arriving_data_59 <= {unit_0_15[59], unit_0_14[59], unit_0_13[59], unit_0_12[59], unit_0_11[59],
+        unit_0_10[59], unit_0_9[59], unit_0_8[59], unit_0_7[59], unit_0_6[59], unit_0_5[59],
+        unit_0_4[59], unit_0_3[59], unit_0_2[59], unit_0_1[59], unit_0_0[59]};
+    arriving_data_60 <= {unit_0_15[60], unit_0_14[60], unit_0_13[60], unit_0_12[60], unit_0_11[60],
+        unit_0_10[60], unit_0_9[60], unit_0_8[60], unit_0_7[60], unit_0_6[60], unit_0_5[60],
+        unit_0_4[60], unit_0_3[60], unit_0_2[60], unit_0_1[60], unit_0_0[60]};
+    arriving_data_61 <= {unit_0_15[61], unit_0_14[61], unit_0_13[61], unit_0_12[61], unit_0_11[61],
+        unit_0_10[61], unit_0_9[61], unit_0_8[61], unit_0_7[61], unit_0_6[61], unit_0_5[61],
+        unit_0_4[61], unit_0_3[61], unit_0_2[61], unit_0_1[61], unit_0_0[61]};
+    arriving_data_62 <= {unit_0_15[62], unit_0_14[62], unit_0_13[62], unit_0_12[62], unit_0_11[62],
+        unit_0_10[62], unit_0_9[62], unit_0_8[62], unit_0_7[62], unit_0_6[62], unit_0_5[62],
+        unit_0_4[62], unit_0_3[62], unit_0_2[62], unit_0_1[62], unit_0_0[62]};
+    arriving_data_63 <= {unit_0_15[63], unit_0_14[63], unit_0_13[63], unit_0_12[63], unit_0_11[63],
+        unit_0_10[63], unit_0_9[63], unit_0_8[63], unit_0_7[63], unit_0_6[63], unit_0_5[63],
+        unit_0_4[63], unit_0_3[63], unit_0_2[63], unit_0_1[63], unit_0_0[63]};
+    arriving_data_64 <= {unit_0_15[64], unit_0_14[64], unit_0_13[64], unit_0_12[64], unit_0_11[64],
+        unit_0_10[64], unit_0_9[64], unit_0_8[64], unit_0_7[64], unit_0_6[64], unit_0_5[64],
+        unit_0_4[64], unit_0_3[64], unit_0_2[64], unit_0_1[64], unit_0_0[64]};
+    arriving_keep_0 <= unit_0_kept[0];
+    arriving_keep_1 <= unit_0_kept[1];
+    arriving_keep_2 <= unit_0_kept[2];
+    arriving_keep_3 <= unit_0_kept[3];
+    arriving_keep_4 <= unit_0_kept[4];
+    arriving_keep_5 <= unit_0_kept[5];
+    arriving_keep_6 <= unit_0_kept[6];
+    arriving_keep_7 <= unit_0_kept[7];
+    arriving_keep_8 <= unit_0_kept[8];
+    arriving_keep_9 <= unit_0_kept[9];
+    arriving_keep_10 <= unit_0_kept[10];
+    arriving_keep_11 <= unit_0_kept[11];
+    arriving_keep_12 <= unit_0_kept[12];
+    arriving_keep_13 <= unit_0_kept[13];
+    arriving_keep_14 <= unit_0_kept[14];
+    arriving_keep_15 <= unit_0_kept[15];
+    arriving_keep_16 <= unit_0_kept[16];
+    arriving_keep_17 <= unit_0_kept[17];
+    arriving_keep_18 <= unit_0_kept[18];
+    arriving_keep_19 <= unit_0_kept[19];
+    arriving_keep_20 <= unit_0_kept[20];
+    arriving_keep_21 <= unit_0_kept[21];
+    arriving_keep_22 <= unit_0_kept[22];
+    arriving_keep_23 <= unit_0_kept[23];
+    arriving_keep_24 <= unit_0_kept[24];
+    arriving_keep_25 <= unit_0_kept[25];
+    arriving_keep_26 <= unit_0_kept[26];
+    arriving_keep_27 <= unit_0_kept[27];
+    arriving_keep_28 <= unit_0_kept[28];
+    arriving_keep_29 <= unit_0_kept[29];
+    arriving_keep_30 <= unit_0_kept[30];
+    arriving_keep_31 <= unit_0_kept[31];
+    arriving_keep_32 <= unit_0_kept[32];
+    arriving_keep_33 <= unit_0_kept[33];
+    arriving_keep_34 <= unit_0_kept[34];
+    arriving_keep_35 <= unit_0_kept[35];
+    arriving_keep_36 <= unit_0_kept[36];
+    arriving_keep_37 <= unit_0_kept[37];
+    arriving_keep_38 <= unit_0_kept[38];
+    arriving_keep_39 <= unit_0_kept[39];
+    arriving_keep_40 <= unit_0_kept[40];
+    arriving_keep_41 <= unit_0_kept[41];
+    arriving_keep_42 <= unit_0_kept[42];
+    arriving_keep_43 <= unit_0_kept[43];
+    arriving_keep_44 <= unit_0_kept[44];
+    arriving_keep_45 <= unit_0_kept[45];
+    arriving_keep_46 <= unit_0_kept[46];
+    arriving_keep_47 <= unit_0_kept[47];
+    arriving_keep_48 <= unit_0_kept[48];
+    arriving_keep_49 <= unit_0_kept[49];
+    arriving_keep_50 <= unit_0_kept[50];
+    arriving_keep_51 <= unit_0_kept[51];
+    arriving_keep_52 <= unit_0_kept[52];
+    arriving_keep_53 <= unit_0_kept[53];
+    arriving_keep_54 <= unit_0_kept[54];
+    arriving_keep_55 <= unit_0_kept[55];
+    arriving_keep_56 <= unit_0_kept[56];
+    arriving_keep_57 <= unit_0_kept[57];
+    arriving_keep_58 <= unit_0_kept[58];
+    arriving_keep_59 <= unit_0_kept[59];
+    arriving_keep_60 <= unit_0_kept[60];
+    arriving_keep_61 <= unit_0_kept[61];
+    arriving_keep_62 <= unit_0_kept[62];
+    arriving_keep_63 <= unit_0_kept[63];
+    arriving_keep_64 <= unit_0_kept[64];
+    arriving_last <= make_last;
+  end
+
   // Stage 8, write: the units
   // With attributes: copies near their loads, which must not be merged.
   reg [5:0] write_newest;
@@ -2088,6 +2358,36 @@ module utf8_transcoder_64_writer (
     write_valid_1 = 1'b0; write_valid_2 = 1'b0; write_valid_3 = 1'b0; write_valid_4 = 1'b0;
     write_valid_5 = 1'b0; write_valid_6 = 1'b0; write_found_errors = 2'b00; write_errors = 5'h0;
     write_is_new = 1'b0; write_error_seen = 1'b0; write_valid = 1'b0;
+  end
+
+  always @(posedge clk) begin
+    if (rst) begin
+      write_newest <= 6'h0;
+      write_holds <= 1'b0;
+      write_is_new <= 1'b0;
+      write_valid <= 1'b0;
+      write_holds_last <= 1'b0;
+      write_error_seen <= 1'b0;
+    end else begin
+      write_newest <= make_newest;
+      write_holds <= write_valid | (~write_holds_last & write_holds);
+      write_is_new <= write_valid;
+      write_valid <= make_valid;
+      if (write_valid) write_holds_last <= arriving_last;
+      if (write_is_new) begin
+        write_error_seen <= (write_error_seen | (|write_found_errors)) & ~write_holds_last;
+      end
+    end
+    write_valid_0 <= make_valid_0 | (make_valid_0 & write_valid_0);
+    write_valid_1 <= make_valid_1 | (make_valid_1 & write_valid_1);
+    write_valid_2 <= make_valid_2 | (make_valid_2 & write_valid_2);
+    write_valid_3 <= make_valid_3 | (make_valid_3 & write_valid_3);
+    write_valid_4 <= make_valid_4 | (make_valid_4 & write_valid_4);
+    write_valid_5 <= make_valid_5 | (make_valid_5 & write_valid_5);
+    write_valid_6 <= make_valid_6 | (make_valid_6 & write_valid_6);
+    write_found_errors <= {write_errors[4], |write_errors[3:0]};
+    write_errors <= {make_errors[16], |make_errors[15:12], |make_errors[11:8], |make_errors[7:4],
+        |make_errors[3:0]};
   end
 
   // Stage 9, merge: a beat, and what the next one of its text adds to it
@@ -2257,1179 +2557,6 @@ module utf8_transcoder_64_writer (
     merge_keep = 64'h0; merge_last = 1'b0; merge_error = 1'b0;
   end
 
-  wire [64:0] unit_0_0 = make_code_point_0 | {1'b0, make_code_point_10[64:1] & make_bytes_4[64:1]};
-  wire [64:0] unit_0_1 = make_code_point_1 | {1'b0, make_code_point_11[64:1] & make_bytes_4[64:1]};
-  wire [64:0] unit_0_2 = make_code_point_2 | {1'b0, make_code_point_12[64:1] & make_bytes_4[64:1]};
-  wire [64:0] unit_0_3 = make_code_point_3 | {1'b0, make_code_point_13[64:1] & make_bytes_4[64:1]};
-  wire [64:0] unit_0_4 = make_code_point_4 | {1'b0, make_code_point_14[64:1] & make_bytes_4[64:1]};
-  wire [64:0] unit_0_5 = make_code_point_5 | {1'b0, make_code_point_15[64:1] & make_bytes_4[64:1]};
-  wire [64:0] unit_0_6 = make_code_point_6 | {1'b0, ~make_code_point_16[64:1] & make_bytes_4[64:1]};
-  wire [64:0] unit_0_7 = make_code_point_7 |
-      {1'b0, (make_code_point_17[64:1] ^ ~make_code_point_16[64:1]) & make_bytes_4[64:1]};
-  wire [64:0] unit_0_8 = make_code_point_8 |
-      {1'b0,
-          (make_code_point_18[64:1] ^ (~make_code_point_16[64:1] & ~make_code_point_17[64:1])) &
-              make_bytes_4[64:1]};
-  wire [64:0] unit_0_9 = make_code_point_9 |
-      {1'b0,
-          (make_code_point_19[64:1] ^
-              (~make_code_point_16[64:1] & ~make_code_point_17[64:1] & ~make_code_point_18[64:1])) &
-              make_bytes_4[64:1]};
-  wire [64:0] unit_0_10 = (make_code_point_10 & ~make_bytes_4) | make_bytes_4;
-  wire [64:0] unit_0_11 = (make_code_point_11 & ~make_bytes_4) | make_bytes_4 |
-      {1'b0, make_bytes_4[64:1]};
-  wire [64:0] unit_0_12 = (make_code_point_12 & ~make_bytes_4) | make_bytes_4 |
-      {1'b0, make_bytes_4[64:1]};
-  wire [64:0] unit_0_13 = make_code_point_13 & ~make_bytes_4;
-  wire [64:0] unit_0_14 = (make_code_point_14 & ~make_bytes_4) | make_bytes_4 |
-      {1'b0, make_bytes_4[64:1]};
-  wire [64:0] unit_0_15 = (make_code_point_15 & ~make_bytes_4) | make_bytes_4 |
-      {1'b0, make_bytes_4[64:1]};
-  wire [64:0] unit_0_kept = make_token | {1'b0, make_bytes_4[64:1]};
-  always @(posedge clk) begin
-    arriving_data_0 <= {unit_0_15[0],
-        unit_0_14[0],
-        unit_0_13[0],
-        unit_0_12[0],
-        unit_0_11[0],
-        unit_0_10[0],
-        unit_0_9[0],
-        unit_0_8[0],
-        unit_0_7[0],
-        unit_0_6[0],
-        unit_0_5[0],
-        unit_0_4[0],
-        unit_0_3[0],
-        unit_0_2[0],
-        unit_0_1[0],
-        unit_0_0[0]};
-    arriving_data_1 <= {unit_0_15[1],
-        unit_0_14[1],
-        unit_0_13[1],
-        unit_0_12[1],
-        unit_0_11[1],
-        unit_0_10[1],
-        unit_0_9[1],
-        unit_0_8[1],
-        unit_0_7[1],
-        unit_0_6[1],
-        unit_0_5[1],
-        unit_0_4[1],
-        unit_0_3[1],
-        unit_0_2[1],
-        unit_0_1[1],
-        unit_0_0[1]};
-    arriving_data_2 <= {unit_0_15[2],
-        unit_0_14[2],
-        unit_0_13[2],
-        unit_0_12[2],
-        unit_0_11[2],
-        unit_0_10[2],
-        unit_0_9[2],
-        unit_0_8[2],
-        unit_0_7[2],
-        unit_0_6[2],
-        unit_0_5[2],
-        unit_0_4[2],
-        unit_0_3[2],
-        unit_0_2[2],
-        unit_0_1[2],
-        unit_0_0[2]};
-    arriving_data_3 <= {unit_0_15[3],
-        unit_0_14[3],
-        unit_0_13[3],
-        unit_0_12[3],
-        unit_0_11[3],
-        unit_0_10[3],
-        unit_0_9[3],
-        unit_0_8[3],
-        unit_0_7[3],
-        unit_0_6[3],
-        unit_0_5[3],
-        unit_0_4[3],
-        unit_0_3[3],
-        unit_0_2[3],
-        unit_0_1[3],
-        unit_0_0[3]};
-    arriving_data_4 <= {unit_0_15[4],
-        unit_0_14[4],
-        unit_0_13[4],
-        unit_0_12[4],
-        unit_0_11[4],
-        unit_0_10[4],
-        unit_0_9[4],
-        unit_0_8[4],
-        unit_0_7[4],
-        unit_0_6[4],
-        unit_0_5[4],
-        unit_0_4[4],
-        unit_0_3[4],
-        unit_0_2[4],
-        unit_0_1[4],
-        unit_0_0[4]};
-    arriving_data_5 <= {unit_0_15[5],
-        unit_0_14[5],
-        unit_0_13[5],
-        unit_0_12[5],
-        unit_0_11[5],
-        unit_0_10[5],
-        unit_0_9[5],
-        unit_0_8[5],
-        unit_0_7[5],
-        unit_0_6[5],
-        unit_0_5[5],
-        unit_0_4[5],
-        unit_0_3[5],
-        unit_0_2[5],
-        unit_0_1[5],
-        unit_0_0[5]};
-    arriving_data_6 <= {unit_0_15[6],
-        unit_0_14[6],
-        unit_0_13[6],
-        unit_0_12[6],
-        unit_0_11[6],
-        unit_0_10[6],
-        unit_0_9[6],
-        unit_0_8[6],
-        unit_0_7[6],
-        unit_0_6[6],
-        unit_0_5[6],
-        unit_0_4[6],
-        unit_0_3[6],
-        unit_0_2[6],
-        unit_0_1[6],
-        unit_0_0[6]};
-    arriving_data_7 <= {unit_0_15[7],
-        unit_0_14[7],
-        unit_0_13[7],
-        unit_0_12[7],
-        unit_0_11[7],
-        unit_0_10[7],
-        unit_0_9[7],
-        unit_0_8[7],
-        unit_0_7[7],
-        unit_0_6[7],
-        unit_0_5[7],
-        unit_0_4[7],
-        unit_0_3[7],
-        unit_0_2[7],
-        unit_0_1[7],
-        unit_0_0[7]};
-    arriving_data_8 <= {unit_0_15[8],
-        unit_0_14[8],
-        unit_0_13[8],
-        unit_0_12[8],
-        unit_0_11[8],
-        unit_0_10[8],
-        unit_0_9[8],
-        unit_0_8[8],
-        unit_0_7[8],
-        unit_0_6[8],
-        unit_0_5[8],
-        unit_0_4[8],
-        unit_0_3[8],
-        unit_0_2[8],
-        unit_0_1[8],
-        unit_0_0[8]};
-    arriving_data_9 <= {unit_0_15[9],
-        unit_0_14[9],
-        unit_0_13[9],
-        unit_0_12[9],
-        unit_0_11[9],
-        unit_0_10[9],
-        unit_0_9[9],
-        unit_0_8[9],
-        unit_0_7[9],
-        unit_0_6[9],
-        unit_0_5[9],
-        unit_0_4[9],
-        unit_0_3[9],
-        unit_0_2[9],
-        unit_0_1[9],
-        unit_0_0[9]};
-    arriving_data_10 <= {unit_0_15[10],
-        unit_0_14[10],
-        unit_0_13[10],
-        unit_0_12[10],
-        unit_0_11[10],
-        unit_0_10[10],
-        unit_0_9[10],
-        unit_0_8[10],
-        unit_0_7[10],
-        unit_0_6[10],
-        unit_0_5[10],
-        unit_0_4[10],
-        unit_0_3[10],
-        unit_0_2[10],
-        unit_0_1[10],
-        unit_0_0[10]};
-    arriving_data_11 <= {unit_0_15[11],
-        unit_0_14[11],
-        unit_0_13[11],
-        unit_0_12[11],
-        unit_0_11[11],
-        unit_0_10[11],
-        unit_0_9[11],
-        unit_0_8[11],
-        unit_0_7[11],
-        unit_0_6[11],
-        unit_0_5[11],
-        unit_0_4[11],
-        unit_0_3[11],
-        unit_0_2[11],
-        unit_0_1[11],
-        unit_0_0[11]};
-    arriving_data_12 <= {unit_0_15[12],
-        unit_0_14[12],
-        unit_0_13[12],
-        unit_0_12[12],
-        unit_0_11[12],
-        unit_0_10[12],
-        unit_0_9[12],
-        unit_0_8[12],
-        unit_0_7[12],
-        unit_0_6[12],
-        unit_0_5[12],
-        unit_0_4[12],
-        unit_0_3[12],
-        unit_0_2[12],
-        unit_0_1[12],
-        unit_0_0[12]};
-    arriving_data_13 <= {unit_0_15[13],
-        unit_0_14[13],
-        unit_0_13[13],
-        unit_0_12[13],
-        unit_0_11[13],
-        unit_0_10[13],
-        unit_0_9[13],
-        unit_0_8[13],
-        unit_0_7[13],
-        unit_0_6[13],
-        unit_0_5[13],
-        unit_0_4[13],
-        unit_0_3[13],
-        unit_0_2[13],
-        unit_0_1[13],
-        unit_0_0[13]};
-    arriving_data_14 <= {unit_0_15[14],
-        unit_0_14[14],
-        unit_0_13[14],
-        unit_0_12[14],
-        unit_0_11[14],
-        unit_0_10[14],
-        unit_0_9[14],
-        unit_0_8[14],
-        unit_0_7[14],
-        unit_0_6[14],
-        unit_0_5[14],
-        unit_0_4[14],
-        unit_0_3[14],
-        unit_0_2[14],
-        unit_0_1[14],
-        unit_0_0[14]};
-    arriving_data_15 <= {unit_0_15[15],
-        unit_0_14[15],
-        unit_0_13[15],
-        unit_0_12[15],
-        unit_0_11[15],
-        unit_0_10[15],
-        unit_0_9[15],
-        unit_0_8[15],
-        unit_0_7[15],
-        unit_0_6[15],
-        unit_0_5[15],
-        unit_0_4[15],
-        unit_0_3[15],
-        unit_0_2[15],
-        unit_0_1[15],
-        unit_0_0[15]};
-    arriving_data_16 <= {unit_0_15[16],
-        unit_0_14[16],
-        unit_0_13[16],
-        unit_0_12[16],
-        unit_0_11[16],
-        unit_0_10[16],
-        unit_0_9[16],
-        unit_0_8[16],
-        unit_0_7[16],
-        unit_0_6[16],
-        unit_0_5[16],
-        unit_0_4[16],
-        unit_0_3[16],
-        unit_0_2[16],
-        unit_0_1[16],
-        unit_0_0[16]};
-    arriving_data_17 <= {unit_0_15[17],
-        unit_0_14[17],
-        unit_0_13[17],
-        unit_0_12[17],
-        unit_0_11[17],
-        unit_0_10[17],
-        unit_0_9[17],
-        unit_0_8[17],
-        unit_0_7[17],
-        unit_0_6[17],
-        unit_0_5[17],
-        unit_0_4[17],
-        unit_0_3[17],
-        unit_0_2[17],
-        unit_0_1[17],
-        unit_0_0[17]};
-    arriving_data_18 <= {unit_0_15[18],
-        unit_0_14[18],
-        unit_0_13[18],
-        unit_0_12[18],
-        unit_0_11[18],
-        unit_0_10[18],
-        unit_0_9[18],
-        unit_0_8[18],
-        unit_0_7[18],
-        unit_0_6[18],
-        unit_0_5[18],
-        unit_0_4[18],
-        unit_0_3[18],
-        unit_0_2[18],
-        unit_0_1[18],
-        unit_0_0[18]};
-    arriving_data_19 <= {unit_0_15[19],
-        unit_0_14[19],
-        unit_0_13[19],
-        unit_0_12[19],
-        unit_0_11[19],
-        unit_0_10[19],
-        unit_0_9[19],
-        unit_0_8[19],
-        unit_0_7[19],
-        unit_0_6[19],
-        unit_0_5[19],
-        unit_0_4[19],
-        unit_0_3[19],
-        unit_0_2[19],
-        unit_0_1[19],
-        unit_0_0[19]};
-    arriving_data_20 <= {unit_0_15[20],
-        unit_0_14[20],
-        unit_0_13[20],
-        unit_0_12[20],
-        unit_0_11[20],
-        unit_0_10[20],
-        unit_0_9[20],
-        unit_0_8[20],
-        unit_0_7[20],
-        unit_0_6[20],
-        unit_0_5[20],
-        unit_0_4[20],
-        unit_0_3[20],
-        unit_0_2[20],
-        unit_0_1[20],
-        unit_0_0[20]};
-    arriving_data_21 <= {unit_0_15[21],
-        unit_0_14[21],
-        unit_0_13[21],
-        unit_0_12[21],
-        unit_0_11[21],
-        unit_0_10[21],
-        unit_0_9[21],
-        unit_0_8[21],
-        unit_0_7[21],
-        unit_0_6[21],
-        unit_0_5[21],
-        unit_0_4[21],
-        unit_0_3[21],
-        unit_0_2[21],
-        unit_0_1[21],
-        unit_0_0[21]};
-    arriving_data_22 <= {unit_0_15[22],
-        unit_0_14[22],
-        unit_0_13[22],
-        unit_0_12[22],
-        unit_0_11[22],
-        unit_0_10[22],
-        unit_0_9[22],
-        unit_0_8[22],
-        unit_0_7[22],
-        unit_0_6[22],
-        unit_0_5[22],
-        unit_0_4[22],
-        unit_0_3[22],
-        unit_0_2[22],
-        unit_0_1[22],
-        unit_0_0[22]};
-    arriving_data_23 <= {unit_0_15[23],
-        unit_0_14[23],
-        unit_0_13[23],
-        unit_0_12[23],
-        unit_0_11[23],
-        unit_0_10[23],
-        unit_0_9[23],
-        unit_0_8[23],
-        unit_0_7[23],
-        unit_0_6[23],
-        unit_0_5[23],
-        unit_0_4[23],
-        unit_0_3[23],
-        unit_0_2[23],
-        unit_0_1[23],
-        unit_0_0[23]};
-    arriving_data_24 <= {unit_0_15[24],
-        unit_0_14[24],
-        unit_0_13[24],
-        unit_0_12[24],
-        unit_0_11[24],
-        unit_0_10[24],
-        unit_0_9[24],
-        unit_0_8[24],
-        unit_0_7[24],
-        unit_0_6[24],
-        unit_0_5[24],
-        unit_0_4[24],
-        unit_0_3[24],
-        unit_0_2[24],
-        unit_0_1[24],
-        unit_0_0[24]};
-    arriving_data_25 <= {unit_0_15[25],
-        unit_0_14[25],
-        unit_0_13[25],
-        unit_0_12[25],
-        unit_0_11[25],
-        unit_0_10[25],
-        unit_0_9[25],
-        unit_0_8[25],
-        unit_0_7[25],
-        unit_0_6[25],
-        unit_0_5[25],
-        unit_0_4[25],
-        unit_0_3[25],
-        unit_0_2[25],
-        unit_0_1[25],
-        unit_0_0[25]};
-    arriving_data_26 <= {unit_0_15[26],
-        unit_0_14[26],
-        unit_0_13[26],
-        unit_0_12[26],
-        unit_0_11[26],
-        unit_0_10[26],
-        unit_0_9[26],
-        unit_0_8[26],
-        unit_0_7[26],
-        unit_0_6[26],
-        unit_0_5[26],
-        unit_0_4[26],
-        unit_0_3[26],
-        unit_0_2[26],
-        unit_0_1[26],
-        unit_0_0[26]};
-    arriving_data_27 <= {unit_0_15[27],
-        unit_0_14[27],
-        unit_0_13[27],
-        unit_0_12[27],
-        unit_0_11[27],
-        unit_0_10[27],
-        unit_0_9[27],
-        unit_0_8[27],
-        unit_0_7[27],
-        unit_0_6[27],
-        unit_0_5[27],
-        unit_0_4[27],
-        unit_0_3[27],
-        unit_0_2[27],
-        unit_0_1[27],
-        unit_0_0[27]};
-    arriving_data_28 <= {unit_0_15[28],
-        unit_0_14[28],
-        unit_0_13[28],
-        unit_0_12[28],
-        unit_0_11[28],
-        unit_0_10[28],
-        unit_0_9[28],
-        unit_0_8[28],
-        unit_0_7[28],
-        unit_0_6[28],
-        unit_0_5[28],
-        unit_0_4[28],
-        unit_0_3[28],
-        unit_0_2[28],
-        unit_0_1[28],
-        unit_0_0[28]};
-    arriving_data_29 <= {unit_0_15[29],
-        unit_0_14[29],
-        unit_0_13[29],
-        unit_0_12[29],
-        unit_0_11[29],
-        unit_0_10[29],
-        unit_0_9[29],
-        unit_0_8[29],
-        unit_0_7[29],
-        unit_0_6[29],
-        unit_0_5[29],
-        unit_0_4[29],
-        unit_0_3[29],
-        unit_0_2[29],
-        unit_0_1[29],
-        unit_0_0[29]};
-    arriving_data_30 <= {unit_0_15[30],
-        unit_0_14[30],
-        unit_0_13[30],
-        unit_0_12[30],
-        unit_0_11[30],
-        unit_0_10[30],
-        unit_0_9[30],
-        unit_0_8[30],
-        unit_0_7[30],
-        unit_0_6[30],
-        unit_0_5[30],
-        unit_0_4[30],
-        unit_0_3[30],
-        unit_0_2[30],
-        unit_0_1[30],
-        unit_0_0[30]};
-    arriving_data_31 <= {unit_0_15[31],
-        unit_0_14[31],
-        unit_0_13[31],
-        unit_0_12[31],
-        unit_0_11[31],
-        unit_0_10[31],
-        unit_0_9[31],
-        unit_0_8[31],
-        unit_0_7[31],
-        unit_0_6[31],
-        unit_0_5[31],
-        unit_0_4[31],
-        unit_0_3[31],
-        unit_0_2[31],
-        unit_0_1[31],
-        unit_0_0[31]};
-    arriving_data_32 <= {unit_0_15[32],
-        unit_0_14[32],
-        unit_0_13[32],
-        unit_0_12[32],
-        unit_0_11[32],
-        unit_0_10[32],
-        unit_0_9[32],
-        unit_0_8[32],
-        unit_0_7[32],
-        unit_0_6[32],
-        unit_0_5[32],
-        unit_0_4[32],
-        unit_0_3[32],
-        unit_0_2[32],
-        unit_0_1[32],
-        unit_0_0[32]};
-    arriving_data_33 <= {unit_0_15[33],
-        unit_0_14[33],
-        unit_0_13[33],
-        unit_0_12[33],
-        unit_0_11[33],
-        unit_0_10[33],
-        unit_0_9[33],
-        unit_0_8[33],
-        unit_0_7[33],
-        unit_0_6[33],
-        unit_0_5[33],
-        unit_0_4[33],
-        unit_0_3[33],
-        unit_0_2[33],
-        unit_0_1[33],
-        unit_0_0[33]};
-    arriving_data_34 <= {unit_0_15[34],
-        unit_0_14[34],
-        unit_0_13[34],
-        unit_0_12[34],
-        unit_0_11[34],
-        unit_0_10[34],
-        unit_0_9[34],
-        unit_0_8[34],
-        unit_0_7[34],
-        unit_0_6[34],
-        unit_0_5[34],
-        unit_0_4[34],
-        unit_0_3[34],
-        unit_0_2[34],
-        unit_0_1[34],
-        unit_0_0[34]};
-    arriving_data_35 <= {unit_0_15[35],
-        unit_0_14[35],
-        unit_0_13[35],
-        unit_0_12[35],
-        unit_0_11[35],
-        unit_0_10[35],
-        unit_0_9[35],
-        unit_0_8[35],
-        unit_0_7[35],
-        unit_0_6[35],
-        unit_0_5[35],
-        unit_0_4[35],
-        unit_0_3[35],
-        unit_0_2[35],
-        unit_0_1[35],
-        unit_0_0[35]};
-    arriving_data_36 <= {unit_0_15[36],
-        unit_0_14[36],
-        unit_0_13[36],
-        unit_0_12[36],
-        unit_0_11[36],
-        unit_0_10[36],
-        unit_0_9[36],
-        unit_0_8[36],
-        unit_0_7[36],
-        unit_0_6[36],
-        unit_0_5[36],
-        unit_0_4[36],
-        unit_0_3[36],
-        unit_0_2[36],
-        unit_0_1[36],
-        unit_0_0[36]};
-    arriving_data_37 <= {unit_0_15[37],
-        unit_0_14[37],
-        unit_0_13[37],
-        unit_0_12[37],
-        unit_0_11[37],
-        unit_0_10[37],
-        unit_0_9[37],
-        unit_0_8[37],
-        unit_0_7[37],
-        unit_0_6[37],
-        unit_0_5[37],
-        unit_0_4[37],
-        unit_0_3[37],
-        unit_0_2[37],
-        unit_0_1[37],
-        unit_0_0[37]};
-    arriving_data_38 <= {unit_0_15[38],
-        unit_0_14[38],
-        unit_0_13[38],
-        unit_0_12[38],
-        unit_0_11[38],
-        unit_0_10[38],
-        unit_0_9[38],
-        unit_0_8[38],
-        unit_0_7[38],
-        unit_0_6[38],
-        unit_0_5[38],
-        unit_0_4[38],
-        unit_0_3[38],
-        unit_0_2[38],
-        unit_0_1[38],
-        unit_0_0[38]};
-    arriving_data_39 <= {unit_0_15[39],
-        unit_0_14[39],
-        unit_0_13[39],
-        unit_0_12[39],
-        unit_0_11[39],
-        unit_0_10[39],
-        unit_0_9[39],
-        unit_0_8[39],
-        unit_0_7[39],
-        unit_0_6[39],
-        unit_0_5[39],
-        unit_0_4[39],
-        unit_0_3[39],
-        unit_0_2[39],
-        unit_0_1[39],
-        unit_0_0[39]};
-    arriving_data_40 <= {unit_0_15[40],
-        unit_0_14[40],
-        unit_0_13[40],
-        unit_0_12[40],
-        unit_0_11[40],
-        unit_0_10[40],
-        unit_0_9[40],
-        unit_0_8[40],
-        unit_0_7[40],
-        unit_0_6[40],
-        unit_0_5[40],
-        unit_0_4[40],
-        unit_0_3[40],
-        unit_0_2[40],
-        unit_0_1[40],
-        unit_0_0[40]};
-    arriving_data_41 <= {unit_0_15[41],
-        unit_0_14[41],
-        unit_0_13[41],
-        unit_0_12[41],
-        unit_0_11[41],
-        unit_0_10[41],
-        unit_0_9[41],
-        unit_0_8[41],
-        unit_0_7[41],
-        unit_0_6[41],
-        unit_0_5[41],
-        unit_0_4[41],
-        unit_0_3[41],
-        unit_0_2[41],
-        unit_0_1[41],
-        unit_0_0[41]};
-    arriving_data_42 <= {unit_0_15[42],
-        unit_0_14[42],
-        unit_0_13[42],
-        unit_0_12[42],
-        unit_0_11[42],
-        unit_0_10[42],
-        unit_0_9[42],
-        unit_0_8[42],
-        unit_0_7[42],
-        unit_0_6[42],
-        unit_0_5[42],
-        unit_0_4[42],
-        unit_0_3[42],
-        unit_0_2[42],
-        unit_0_1[42],
-        unit_0_0[42]};
-    arriving_data_43 <= {unit_0_15[43],
-        unit_0_14[43],
-        unit_0_13[43],
-        unit_0_12[43],
-        unit_0_11[43],
-        unit_0_10[43],
-        unit_0_9[43],
-        unit_0_8[43],
-        unit_0_7[43],
-        unit_0_6[43],
-        unit_0_5[43],
-        unit_0_4[43],
-        unit_0_3[43],
-        unit_0_2[43],
-        unit_0_1[43],
-        unit_0_0[43]};
-    arriving_data_44 <= {unit_0_15[44],
-        unit_0_14[44],
-        unit_0_13[44],
-        unit_0_12[44],
-        unit_0_11[44],
-        unit_0_10[44],
-        unit_0_9[44],
-        unit_0_8[44],
-        unit_0_7[44],
-        unit_0_6[44],
-        unit_0_5[44],
-        unit_0_4[44],
-        unit_0_3[44],
-        unit_0_2[44],
-        unit_0_1[44],
-        unit_0_0[44]};
-    arriving_data_45 <= {unit_0_15[45],
-        unit_0_14[45],
-        unit_0_13[45],
-        unit_0_12[45],
-        unit_0_11[45],
-        unit_0_10[45],
-        unit_0_9[45],
-        unit_0_8[45],
-        unit_0_7[45],
-        unit_0_6[45],
-        unit_0_5[45],
-        unit_0_4[45],
-        unit_0_3[45],
-        unit_0_2[45],
-        unit_0_1[45],
-        unit_0_0[45]};
-    arriving_data_46 <= {unit_0_15[46],
-        unit_0_14[46],
-        unit_0_13[46],
-        unit_0_12[46],
-        unit_0_11[46],
-        unit_0_10[46],
-        unit_0_9[46],
-        unit_0_8[46],
-        unit_0_7[46],
-        unit_0_6[46],
-        unit_0_5[46],
-        unit_0_4[46],
-        unit_0_3[46],
-        unit_0_2[46],
-        unit_0_1[46],
-        unit_0_0[46]};
-    arriving_data_47 <= {unit_0_15[47],
-        unit_0_14[47],
-        unit_0_13[47],
-        unit_0_12[47],
-        unit_0_11[47],
-        unit_0_10[47],
-        unit_0_9[47],
-        unit_0_8[47],
-        unit_0_7[47],
-        unit_0_6[47],
-        unit_0_5[47],
-        unit_0_4[47],
-        unit_0_3[47],
-        unit_0_2[47],
-        unit_0_1[47],
-        unit_0_0[47]};
-    arriving_data_48 <= {unit_0_15[48],
-        unit_0_14[48],
-        unit_0_13[48],
-        unit_0_12[48],
-        unit_0_11[48],
-        unit_0_10[48],
-        unit_0_9[48],
-        unit_0_8[48],
-        unit_0_7[48],
-        unit_0_6[48],
-        unit_0_5[48],
-        unit_0_4[48],
-        unit_0_3[48],
-        unit_0_2[48],
-        unit_0_1[48],
-        unit_0_0[48]};
-    arriving_data_49 <= {unit_0_15[49],
-        unit_0_14[49],
-        unit_0_13[49],
-        unit_0_12[49],
-        unit_0_11[49],
-        unit_0_10[49],
-        unit_0_9[49],
-        unit_0_8[49],
-        unit_0_7[49],
-        unit_0_6[49],
-        unit_0_5[49],
-        unit_0_4[49],
-        unit_0_3[49],
-        unit_0_2[49],
-        unit_0_1[49],
-        unit_0_0[49]};
-    arriving_data_50 <= {unit_0_15[50],
-        unit_0_14[50],
-        unit_0_13[50],
-        unit_0_12[50],
-        unit_0_11[50],
-        unit_0_10[50],
-        unit_0_9[50],
-        unit_0_8[50],
-        unit_0_7[50],
-        unit_0_6[50],
-        unit_0_5[50],
-        unit_0_4[50],
-        unit_0_3[50],
-        unit_0_2[50],
-        unit_0_1[50],
-        unit_0_0[50]};
-    arriving_data_51 <= {unit_0_15[51],
-        unit_0_14[51],
-        unit_0_13[51],
-        unit_0_12[51],
-        unit_0_11[51],
-        unit_0_10[51],
-        unit_0_9[51],
-        unit_0_8[51],
-        unit_0_7[51],
-        unit_0_6[51],
-        unit_0_5[51],
-        unit_0_4[51],
-        unit_0_3[51],
-        unit_0_2[51],
-        unit_0_1[51],
-        unit_0_0[51]};
-    arriving_data_52 <= {unit_0_15[52],
-        unit_0_14[52],
-        unit_0_13[52],
-        unit_0_12[52],
-        unit_0_11[52],
-        unit_0_10[52],
-        unit_0_9[52],
-        unit_0_8[52],
-        unit_0_7[52],
-        unit_0_6[52],
-        unit_0_5[52],
-        unit_0_4[52],
-        unit_0_3[52],
-        unit_0_2[52],
-        unit_0_1[52],
-        unit_0_0[52]};
-    arriving_data_53 <= {unit_0_15[53],
-        unit_0_14[53],
-        unit_0_13[53],
-        unit_0_12[53],
-        unit_0_11[53],
-        unit_0_10[53],
-        unit_0_9[53],
-        unit_0_8[53],
-        unit_0_7[53],
-        unit_0_6[53],
-        unit_0_5[53],
-        unit_0_4[53],
-        unit_0_3[53],
-        unit_0_2[53],
-        unit_0_1[53],
-        unit_0_0[53]};
-    arriving_data_54 <= {unit_0_15[54],
-        unit_0_14[54],
-        unit_0_13[54],
-        unit_0_12[54],
-        unit_0_11[54],
-        unit_0_10[54],
-        unit_0_9[54],
-        unit_0_8[54],
-        unit_0_7[54],
-        unit_0_6[54],
-        unit_0_5[54],
-        unit_0_4[54],
-        unit_0_3[54],
-        unit_0_2[54],
-        unit_0_1[54],
-        unit_0_0[54]};
-    arriving_data_55 <= {unit_0_15[55],
-        unit_0_14[55],
-        unit_0_13[55],
-        unit_0_12[55],
-        unit_0_11[55],
-        unit_0_10[55],
-        unit_0_9[55],
-        unit_0_8[55],
-        unit_0_7[55],
-        unit_0_6[55],
-        unit_0_5[55],
-        unit_0_4[55],
-        unit_0_3[55],
-        unit_0_2[55],
-        unit_0_1[55],
-        unit_0_0[55]};
-    arriving_data_56 <= {unit_0_15[56],
-        unit_0_14[56],
-        unit_0_13[56],
-        unit_0_12[56],
-        unit_0_11[56],
-        unit_0_10[56],
-        unit_0_9[56],
-        unit_0_8[56],
-        unit_0_7[56],
-        unit_0_6[56],
-        unit_0_5[56],
-        unit_0_4[56],
-        unit_0_3[56],
-        unit_0_2[56],
-        unit_0_1[56],
-        unit_0_0[56]};
-    arriving_data_57 <= {unit_0_15[57],
-        unit_0_14[57],
-        unit_0_13[57],
-        unit_0_12[57],
-        unit_0_11[57],
-        unit_0_10[57],
-        unit_0_9[57],
-        unit_0_8[57],
-        unit_0_7[57],
-        unit_0_6[57],
-        unit_0_5[57],
-        unit_0_4[57],
-        unit_0_3[57],
-        unit_0_2[57],
-        unit_0_1[57],
-        unit_0_0[57]};
-    arriving_data_58 <= {unit_0_15[58],
-        unit_0_14[58],
-        unit_0_13[58],
-        unit_0_12[58],
-        unit_0_11[58],
-        unit_0_10[58],
-        unit_0_9[58],
-        unit_0_8[58],
-        unit_0_7[58],
-        unit_0_6[58],
-        unit_0_5[58],
-        unit_0_4[58],
-        unit_0_3[58],
-        unit_0_2[58],
-        unit_0_1[58],
-        unit_0_0[58]};
-    arriving_data_59 <= {unit_0_15[59],
-        unit_0_14[59],
-        unit_0_13[59],
-        unit_0_12[59],
-        unit_0_11[59],
-        unit_0_10[59],
-        unit_0_9[59],
-        unit_0_8[59],
-        unit_0_7[59],
-        unit_0_6[59],
-        unit_0_5[59],
-        unit_0_4[59],
-        unit_0_3[59],
-        unit_0_2[59],
-        unit_0_1[59],
-        unit_0_0[59]};
-    arriving_data_60 <= {unit_0_15[60],
-        unit_0_14[60],
-        unit_0_13[60],
-        unit_0_12[60],
-        unit_0_11[60],
-        unit_0_10[60],
-        unit_0_9[60],
-        unit_0_8[60],
-        unit_0_7[60],
-        unit_0_6[60],
-        unit_0_5[60],
-        unit_0_4[60],
-        unit_0_3[60],
-        unit_0_2[60],
-        unit_0_1[60],
-        unit_0_0[60]};
-    arriving_data_61 <= {unit_0_15[61],
-        unit_0_14[61],
-        unit_0_13[61],
-        unit_0_12[61],
-        unit_0_11[61],
-        unit_0_10[61],
-        unit_0_9[61],
-        unit_0_8[61],
-        unit_0_7[61],
-        unit_0_6[61],
-        unit_0_5[61],
-        unit_0_4[61],
-        unit_0_3[61],
-        unit_0_2[61],
-        unit_0_1[61],
-        unit_0_0[61]};
-    arriving_data_62 <= {unit_0_15[62],
-        unit_0_14[62],
-        unit_0_13[62],
-        unit_0_12[62],
-        unit_0_11[62],
-        unit_0_10[62],
-        unit_0_9[62],
-        unit_0_8[62],
-        unit_0_7[62],
-        unit_0_6[62],
-        unit_0_5[62],
-        unit_0_4[62],
-        unit_0_3[62],
-        unit_0_2[62],
-        unit_0_1[62],
-        unit_0_0[62]};
-    arriving_data_63 <= {unit_0_15[63],
-        unit_0_14[63],
-        unit_0_13[63],
-        unit_0_12[63],
-        unit_0_11[63],
-        unit_0_10[63],
-        unit_0_9[63],
-        unit_0_8[63],
-        unit_0_7[63],
-        unit_0_6[63],
-        unit_0_5[63],
-        unit_0_4[63],
-        unit_0_3[63],
-        unit_0_2[63],
-        unit_0_1[63],
-        unit_0_0[63]};
-    arriving_data_64 <= {unit_0_15[64],
-        unit_0_14[64],
-        unit_0_13[64],
-        unit_0_12[64],
-        unit_0_11[64],
-        unit_0_10[64],
-        unit_0_9[64],
-        unit_0_8[64],
-        unit_0_7[64],
-        unit_0_6[64],
-        unit_0_5[64],
-        unit_0_4[64],
-        unit_0_3[64],
-        unit_0_2[64],
-        unit_0_1[64],
-        unit_0_0[64]};
-    arriving_keep_0 <= unit_0_kept[0];
-    arriving_keep_1 <= unit_0_kept[1];
-    arriving_keep_2 <= unit_0_kept[2];
-    arriving_keep_3 <= unit_0_kept[3];
-    arriving_keep_4 <= unit_0_kept[4];
-    arriving_keep_5 <= unit_0_kept[5];
-    arriving_keep_6 <= unit_0_kept[6];
-    arriving_keep_7 <= unit_0_kept[7];
-    arriving_keep_8 <= unit_0_kept[8];
-    arriving_keep_9 <= unit_0_kept[9];
-    arriving_keep_10 <= unit_0_kept[10];
-    arriving_keep_11 <= unit_0_kept[11];
-    arriving_keep_12 <= unit_0_kept[12];
-    arriving_keep_13 <= unit_0_kept[13];
-    arriving_keep_14 <= unit_0_kept[14];
-    arriving_keep_15 <= unit_0_kept[15];
-    arriving_keep_16 <= unit_0_kept[16];
-    arriving_keep_17 <= unit_0_kept[17];
-    arriving_keep_18 <= unit_0_kept[18];
-    arriving_keep_19 <= unit_0_kept[19];
-    arriving_keep_20 <= unit_0_kept[20];
-    arriving_keep_21 <= unit_0_kept[21];
-    arriving_keep_22 <= unit_0_kept[22];
-    arriving_keep_23 <= unit_0_kept[23];
-    arriving_keep_24 <= unit_0_kept[24];
-    arriving_keep_25 <= unit_0_kept[25];
-    arriving_keep_26 <= unit_0_kept[26];
-    arriving_keep_27 <= unit_0_kept[27];
-    arriving_keep_28 <= unit_0_kept[28];
-    arriving_keep_29 <= unit_0_kept[29];
-    arriving_keep_30 <= unit_0_kept[30];
-    arriving_keep_31 <= unit_0_kept[31];
-    arriving_keep_32 <= unit_0_kept[32];
-    arriving_keep_33 <= unit_0_kept[33];
-    arriving_keep_34 <= unit_0_kept[34];
-    arriving_keep_35 <= unit_0_kept[35];
-    arriving_keep_36 <= unit_0_kept[36];
-    arriving_keep_37 <= unit_0_kept[37];
-    arriving_keep_38 <= unit_0_kept[38];
-    arriving_keep_39 <= unit_0_kept[39];
-    arriving_keep_40 <= unit_0_kept[40];
-    arriving_keep_41 <= unit_0_kept[41];
-    arriving_keep_42 <= unit_0_kept[42];
-    arriving_keep_43 <= unit_0_kept[43];
-    arriving_keep_44 <= unit_0_kept[44];
-    arriving_keep_45 <= unit_0_kept[45];
-    arriving_keep_46 <= unit_0_kept[46];
-    arriving_keep_47 <= unit_0_kept[47];
-    arriving_keep_48 <= unit_0_kept[48];
-    arriving_keep_49 <= unit_0_kept[49];
-    arriving_keep_50 <= unit_0_kept[50];
-    arriving_keep_51 <= unit_0_kept[51];
-    arriving_keep_52 <= unit_0_kept[52];
-    arriving_keep_53 <= unit_0_kept[53];
-    arriving_keep_54 <= unit_0_kept[54];
-    arriving_keep_55 <= unit_0_kept[55];
-    arriving_keep_56 <= unit_0_kept[56];
-    arriving_keep_57 <= unit_0_kept[57];
-    arriving_keep_58 <= unit_0_kept[58];
-    arriving_keep_59 <= unit_0_kept[59];
-    arriving_keep_60 <= unit_0_kept[60];
-    arriving_keep_61 <= unit_0_kept[61];
-    arriving_keep_62 <= unit_0_kept[62];
-    arriving_keep_63 <= unit_0_kept[63];
-    arriving_keep_64 <= unit_0_kept[64];
-    arriving_last <= make_last;
-  end
-
-  // Stage 8, write: the units
-  always @(posedge clk) begin
-    if (rst) begin
-      write_newest <= 6'h0;
-      write_holds <= 1'b0;
-      write_is_new <= 1'b0;
-      write_valid <= 1'b0;
-      write_holds_last <= 1'b0;
-      write_error_seen <= 1'b0;
-    end else begin
-      write_newest <= make_newest;
-      write_holds <= write_valid | (~write_holds_last & write_holds);
-      write_is_new <= write_valid;
-      write_valid <= make_valid;
-      if (write_valid) write_holds_last <= arriving_last;
-      if (write_is_new) begin
-        write_error_seen <= (write_error_seen | (|write_found_errors)) & ~write_holds_last;
-      end
-    end
-    write_valid_0 <= make_valid_0 | (make_valid_0 & write_valid_0);
-    write_valid_1 <= make_valid_1 | (make_valid_1 & write_valid_1);
-    write_valid_2 <= make_valid_2 | (make_valid_2 & write_valid_2);
-    write_valid_3 <= make_valid_3 | (make_valid_3 & write_valid_3);
-    write_valid_4 <= make_valid_4 | (make_valid_4 & write_valid_4);
-    write_valid_5 <= make_valid_5 | (make_valid_5 & write_valid_5);
-    write_valid_6 <= make_valid_6 | (make_valid_6 & write_valid_6);
-    write_found_errors <= {write_errors[4], |write_errors[3:0]};
-    write_errors <= {make_errors[16],
-        |make_errors[15:12],
-        |make_errors[11:8],
-        |make_errors[7:4],
-        |make_errors[3:0]};
-  end
-
-  // Stage 9, merge: a beat, and what the next one of its text adds to it
   always @(posedge clk) begin
     if (write_valid_0) begin
       held_data_0 <= arriving_data_1;
@@ -3772,508 +2899,6 @@ module utf8_transcoder_64_packing (
     fours_data = 1024'h0; fours_last = 1'b0; fours_user = 1'b0;
   end
 
-  // Stage 11, eights: values in eight lanes
-  reg [3:0] eights_odd;
-  reg [62:0] eights_keep;
-  reg [44:0] eights_fours;
-  reg [31:0] eights_eights;
-  reg eights_valid;
-  reg [5:0] eights_newest;
-  reg eights_end;
-  reg [1023:0] eights_data;
-  reg eights_user;
-  initial begin
-    eights_odd = 4'h0; eights_keep = 63'h0; eights_fours = 45'h0; eights_eights = 32'h0;
-    eights_valid = 1'b0; eights_newest = 6'h0; eights_end = 1'b0; eights_data = 1024'h0;
-    eights_user = 1'b0;
-  end
-
-  // Stage 12, blocks: values in blocks of 16 lanes
-  reg blocks_valid;
-  reg [5:0] blocks_newest;
-  reg [4:0] blocks_count_0;
-  reg [4:0] blocks_count_1;
-  reg [4:0] blocks_count_2;
-  reg [4:0] blocks_count_3;
-  reg blocks_odd_1;
-  reg [4:0] partial_second_bits;
-  reg [1:0] blocks_odd_2;
-  reg [1:0] blocks_odd_3;
-  reg [1:0] blocks_odd_4;
-  reg blocks_local_1;
-  reg blocks_local_3;
-  reg blocks_local_5;
-  reg blocks_local_7;
-  reg blocks_local_9;
-  reg blocks_local_11;
-  reg blocks_local_13;
-  reg blocks_local_15;
-  reg blocks_local_17;
-  reg blocks_local_19;
-  reg blocks_local_21;
-  reg blocks_local_23;
-  reg blocks_local_25;
-  reg blocks_local_27;
-  reg blocks_local_29;
-  reg blocks_local_31;
-  reg blocks_local_33;
-  reg blocks_local_35;
-  reg blocks_local_37;
-  reg blocks_local_39;
-  reg blocks_local_41;
-  reg blocks_local_43;
-  reg blocks_local_45;
-  reg blocks_local_47;
-  reg blocks_local_49;
-  reg blocks_local_51;
-  reg blocks_local_53;
-  reg blocks_local_55;
-  reg blocks_local_57;
-  reg blocks_local_59;
-  reg blocks_local_61;
-  reg blocks_local_63;
-  reg [1:0] blocks_local_2;
-  reg [1:0] blocks_local_6;
-  reg [1:0] blocks_local_10;
-  reg [1:0] blocks_local_14;
-  reg [1:0] blocks_local_18;
-  reg [1:0] blocks_local_22;
-  reg [1:0] blocks_local_26;
-  reg [1:0] blocks_local_30;
-  reg [1:0] blocks_local_34;
-  reg [1:0] blocks_local_38;
-  reg [1:0] blocks_local_42;
-  reg [1:0] blocks_local_46;
-  reg [1:0] blocks_local_50;
-  reg [1:0] blocks_local_54;
-  reg [1:0] blocks_local_58;
-  reg [1:0] blocks_local_62;
-  reg [2:0] blocks_local_4;
-  reg [2:0] blocks_local_12;
-  reg [2:0] blocks_local_20;
-  reg [2:0] blocks_local_28;
-  reg [2:0] blocks_local_36;
-  reg [2:0] blocks_local_44;
-  reg [2:0] blocks_local_52;
-  reg [2:0] blocks_local_60;
-  reg [3:0] blocks_local_8;
-  reg [3:0] blocks_local_24;
-  reg [3:0] blocks_local_40;
-  reg [3:0] blocks_local_56;
-  reg blocks_clears;
-  reg blocks_end;
-  reg [1023:0] blocks_data;
-  reg blocks_user;
-  initial begin
-    blocks_valid = 1'b0; blocks_newest = 6'h0; blocks_count_0 = 5'h0; blocks_count_1 = 5'h0;
-    blocks_count_2 = 5'h0; blocks_count_3 = 5'h0; blocks_odd_1 = 1'b0; partial_second_bits = 5'h0;
-    blocks_odd_2 = 2'b00; blocks_odd_3 = 2'b00; blocks_odd_4 = 2'b00; blocks_local_1 = 1'b0;
-    blocks_local_3 = 1'b0; blocks_local_5 = 1'b0; blocks_local_7 = 1'b0; blocks_local_9 = 1'b0;
-    blocks_local_11 = 1'b0; blocks_local_13 = 1'b0; blocks_local_15 = 1'b0; blocks_local_17 = 1'b0;
-    blocks_local_19 = 1'b0; blocks_local_21 = 1'b0; blocks_local_23 = 1'b0; blocks_local_25 = 1'b0;
-    blocks_local_27 = 1'b0; blocks_local_29 = 1'b0; blocks_local_31 = 1'b0; blocks_local_33 = 1'b0;
-    blocks_local_35 = 1'b0; blocks_local_37 = 1'b0; blocks_local_39 = 1'b0; blocks_local_41 = 1'b0;
-    blocks_local_43 = 1'b0; blocks_local_45 = 1'b0; blocks_local_47 = 1'b0; blocks_local_49 = 1'b0;
-    blocks_local_51 = 1'b0; blocks_local_53 = 1'b0; blocks_local_55 = 1'b0; blocks_local_57 = 1'b0;
-    blocks_local_59 = 1'b0; blocks_local_61 = 1'b0; blocks_local_63 = 1'b0; blocks_local_2 = 2'b00;
-    blocks_local_6 = 2'b00; blocks_local_10 = 2'b00; blocks_local_14 = 2'b00;
-    blocks_local_18 = 2'b00; blocks_local_22 = 2'b00; blocks_local_26 = 2'b00;
-    blocks_local_30 = 2'b00; blocks_local_34 = 2'b00; blocks_local_38 = 2'b00;
-    blocks_local_42 = 2'b00; blocks_local_46 = 2'b00; blocks_local_50 = 2'b00;
-    blocks_local_54 = 2'b00; blocks_local_58 = 2'b00; blocks_local_62 = 2'b00;
-    blocks_local_4 = 3'b000; blocks_local_12 = 3'b000; blocks_local_20 = 3'b000;
-    blocks_local_28 = 3'b000; blocks_local_36 = 3'b000; blocks_local_44 = 3'b000;
-    blocks_local_52 = 3'b000; blocks_local_60 = 3'b000; blocks_local_8 = 4'h0;
-    blocks_local_24 = 4'h0; blocks_local_40 = 4'h0; blocks_local_56 = 4'h0; blocks_clears = 1'b1;
-    blocks_end = 1'b0; blocks_data = 1024'h0; blocks_user = 1'b0;
-  end
-
-  // Stage 13, partial: values in some blocks
-  reg tops_bit_0;
-  reg [3:0] partial_bit_0;
-  reg partial_local_1;
-  reg partial_local_3;
-  reg partial_local_5;
-  reg partial_local_7;
-  reg partial_local_9;
-  reg partial_local_11;
-  reg partial_local_13;
-  reg partial_local_15;
-  reg partial_local_17;
-  reg partial_local_19;
-  reg partial_local_21;
-  reg partial_local_23;
-  reg partial_local_25;
-  reg partial_local_27;
-  reg partial_local_29;
-  reg partial_local_31;
-  reg partial_local_33;
-  reg partial_local_35;
-  reg partial_local_37;
-  reg partial_local_39;
-  reg partial_local_41;
-  reg partial_local_43;
-  reg partial_local_45;
-  reg partial_local_47;
-  reg partial_local_49;
-  reg partial_local_51;
-  reg partial_local_53;
-  reg partial_local_55;
-  reg partial_local_57;
-  reg partial_local_59;
-  reg partial_local_61;
-  reg partial_local_63;
-  reg partial_valid;
-  reg [5:0] partial_newest;
-  reg [6:0] partial_some_0;
-  reg [6:0] partial_some_1;
-  reg [2:0] partial_left_4;
-  reg [2:0] partial_left_12;
-  reg [2:0] partial_left_20;
-  reg [2:0] partial_left_28;
-  reg [2:0] partial_left_36;
-  reg [2:0] partial_left_44;
-  reg [2:0] partial_left_52;
-  reg [2:0] partial_left_60;
-  reg [3:0] partial_left_8;
-  reg [3:0] partial_left_24;
-  reg [3:0] partial_left_40;
-  reg [3:0] partial_left_56;
-  reg [4:0] partial_left_16;
-  reg [4:0] partial_left_48;
-  reg [4:0] partial_carries;
-  reg partial_clears;
-  reg [1:0] partial_local_2;
-  reg [1:0] partial_local_6;
-  reg [1:0] partial_local_10;
-  reg [1:0] partial_local_14;
-  reg [1:0] partial_local_18;
-  reg [1:0] partial_local_22;
-  reg [1:0] partial_local_26;
-  reg [1:0] partial_local_30;
-  reg [1:0] partial_local_34;
-  reg [1:0] partial_local_38;
-  reg [1:0] partial_local_42;
-  reg [1:0] partial_local_46;
-  reg [1:0] partial_local_50;
-  reg [1:0] partial_local_54;
-  reg [1:0] partial_local_58;
-  reg [1:0] partial_local_62;
-  reg partial_end;
-  reg [1023:0] partial_data;
-  reg partial_user;
-  initial begin
-    tops_bit_0 = 1'b1; partial_bit_0 = 4'h0; partial_local_1 = 1'b0; partial_local_3 = 1'b0;
-    partial_local_5 = 1'b0; partial_local_7 = 1'b0; partial_local_9 = 1'b0; partial_local_11 = 1'b0;
-    partial_local_13 = 1'b0; partial_local_15 = 1'b0; partial_local_17 = 1'b0;
-    partial_local_19 = 1'b0; partial_local_21 = 1'b0; partial_local_23 = 1'b0;
-    partial_local_25 = 1'b0; partial_local_27 = 1'b0; partial_local_29 = 1'b0;
-    partial_local_31 = 1'b0; partial_local_33 = 1'b0; partial_local_35 = 1'b0;
-    partial_local_37 = 1'b0; partial_local_39 = 1'b0; partial_local_41 = 1'b0;
-    partial_local_43 = 1'b0; partial_local_45 = 1'b0; partial_local_47 = 1'b0;
-    partial_local_49 = 1'b0; partial_local_51 = 1'b0; partial_local_53 = 1'b0;
-    partial_local_55 = 1'b0; partial_local_57 = 1'b0; partial_local_59 = 1'b0;
-    partial_local_61 = 1'b0; partial_local_63 = 1'b0; partial_valid = 1'b0; partial_newest = 6'h0;
-    partial_some_0 = 7'h0; partial_some_1 = 7'h0; partial_left_4 = 3'b000; partial_left_12 = 3'b000;
-    partial_left_20 = 3'b000; partial_left_28 = 3'b000; partial_left_36 = 3'b000;
-    partial_left_44 = 3'b000; partial_left_52 = 3'b000; partial_left_60 = 3'b000;
-    partial_left_8 = 4'h0; partial_left_24 = 4'h0; partial_left_40 = 4'h0; partial_left_56 = 4'h0;
-    partial_left_16 = 5'h0; partial_left_48 = 5'h0; partial_carries = 5'h0; partial_clears = 1'b1;
-    partial_local_2 = 2'b00; partial_local_6 = 2'b00; partial_local_10 = 2'b00;
-    partial_local_14 = 2'b00; partial_local_18 = 2'b00; partial_local_22 = 2'b00;
-    partial_local_26 = 2'b00; partial_local_30 = 2'b00; partial_local_34 = 2'b00;
-    partial_local_38 = 2'b00; partial_local_42 = 2'b00; partial_local_46 = 2'b00;
-    partial_local_50 = 2'b00; partial_local_54 = 2'b00; partial_local_58 = 2'b00;
-    partial_local_62 = 2'b00; partial_end = 1'b0; partial_data = 1024'h0; partial_user = 1'b0;
-  end
-
-  // Stage 14, before: values before the middles of blocks
-  reg tops_bit_1;
-  reg [6:0] before_before_64;
-  reg [31:0] before_swaps_0;
-  reg [3:0] before_bit_0;
-  reg [3:0] before_bit_1;
-  reg [1:0] before_local_2;
-  reg [1:0] before_local_6;
-  reg [1:0] before_local_10;
-  reg [1:0] before_local_14;
-  reg [1:0] before_local_18;
-  reg [1:0] before_local_22;
-  reg [1:0] before_local_26;
-  reg [1:0] before_local_30;
-  reg [1:0] before_local_34;
-  reg [1:0] before_local_38;
-  reg [1:0] before_local_42;
-  reg [1:0] before_local_46;
-  reg [1:0] before_local_50;
-  reg [1:0] before_local_54;
-  reg [1:0] before_local_58;
-  reg [1:0] before_local_62;
-  reg before_valid;
-  reg [5:0] before_newest;
-  reg [2:0] before_before_4;
-  reg [2:0] before_before_12;
-  reg [2:0] before_before_20;
-  reg [2:0] before_before_28;
-  reg [2:0] before_before_36;
-  reg [2:0] before_before_44;
-  reg [2:0] before_before_52;
-  reg [2:0] before_before_60;
-  reg [3:0] before_before_8;
-  reg [3:0] before_before_24;
-  reg [3:0] before_before_40;
-  reg [3:0] before_before_56;
-  reg [4:0] before_before_16;
-  reg [4:0] before_before_48;
-  reg [5:0] before_before_32;
-  reg before_any;
-  reg before_clears;
-  reg before_end;
-  reg before_user;
-  reg [1023:0] before_data;
-  initial begin
-    tops_bit_1 = 1'b1; before_before_64 = 7'h0; before_swaps_0 = 32'h0; before_bit_0 = 4'h0;
-    before_bit_1 = 4'h0; before_local_2 = 2'b00; before_local_6 = 2'b00; before_local_10 = 2'b00;
-    before_local_14 = 2'b00; before_local_18 = 2'b00; before_local_22 = 2'b00;
-    before_local_26 = 2'b00; before_local_30 = 2'b00; before_local_34 = 2'b00;
-    before_local_38 = 2'b00; before_local_42 = 2'b00; before_local_46 = 2'b00;
-    before_local_50 = 2'b00; before_local_54 = 2'b00; before_local_58 = 2'b00;
-    before_local_62 = 2'b00; before_valid = 1'b0; before_newest = 6'h0; before_before_4 = 3'b000;
-    before_before_12 = 3'b000; before_before_20 = 3'b000; before_before_28 = 3'b000;
-    before_before_36 = 3'b000; before_before_44 = 3'b000; before_before_52 = 3'b000;
-    before_before_60 = 3'b000; before_before_8 = 4'h0; before_before_24 = 4'h0;
-    before_before_40 = 4'h0; before_before_56 = 4'h0; before_before_16 = 5'h0;
-    before_before_48 = 5'h0; before_before_32 = 6'h0; before_any = 1'b0; before_clears = 1'b1;
-    before_end = 1'b0; before_user = 1'b0; before_data = 1024'h0;
-  end
-
-  // Stage 15, sums: prefix sums, and whether there is a dense beat
-  reg [2:0] tops_level_2;
-  reg [3:0] tops_level_3;
-  reg [4:0] tops_level_4;
-  reg [5:0] tops_level_5;
-  reg [5:0] tops_lane;
-  reg tops_empty;
-  reg [5:0] tops_lane_at_end;
-  reg tops_empty_at_end;
-  reg gives;
-  reg [31:0] sums_swaps_1;
-  reg sums_valid;
-  reg [2:0] sums_sum_4;
-  reg [2:0] sums_sum_12;
-  reg [2:0] sums_sum_20;
-  reg [2:0] sums_sum_28;
-  reg [2:0] sums_sum_36;
-  reg [2:0] sums_sum_44;
-  reg [2:0] sums_sum_52;
-  reg [2:0] sums_sum_60;
-  reg [3:0] sums_sum_8;
-  reg [3:0] sums_sum_24;
-  reg [3:0] sums_sum_40;
-  reg [3:0] sums_sum_56;
-  reg [4:0] sums_sum_16;
-  reg [4:0] sums_sum_48;
-  reg [5:0] sums_sum_32;
-  reg sums_may_give;
-  reg sums_text_ends;
-  reg sums_ended;
-  reg sums_user;
-  reg [5:0] sums_top_before;
-  reg sums_was_empty;
-  reg sums_was_empty_at_end;
-  reg sums_user_of_text;
-  reg [1023:0] sums_data;
-  initial begin
-    tops_level_2 = 3'b111; tops_level_3 = 4'hF; tops_level_4 = 5'h1F; tops_level_5 = 6'h3F;
-    tops_lane = 6'h3F; tops_empty = 1'b1; tops_lane_at_end = 6'h0; tops_empty_at_end = 1'b0;
-    gives = 1'b0; sums_swaps_1 = 32'h0; sums_valid = 1'b0; sums_sum_4 = 3'b000;
-    sums_sum_12 = 3'b000; sums_sum_20 = 3'b000; sums_sum_28 = 3'b000; sums_sum_36 = 3'b000;
-    sums_sum_44 = 3'b000; sums_sum_52 = 3'b000; sums_sum_60 = 3'b000; sums_sum_8 = 4'h0;
-    sums_sum_24 = 4'h0; sums_sum_40 = 4'h0; sums_sum_56 = 4'h0; sums_sum_16 = 5'h0;
-    sums_sum_48 = 5'h0; sums_sum_32 = 6'h0; sums_may_give = 1'b0; sums_text_ends = 1'b0;
-    sums_ended = 1'b0; sums_user = 1'b0; sums_top_before = 6'h0; sums_was_empty = 1'b0;
-    sums_was_empty_at_end = 1'b0; sums_user_of_text = 1'b0; sums_data = 1024'h0; sums_newest = 6'h0;
-  end
-
-  // Stage 16, give: the number of the dense beat
-  reg [31:0] give_swaps_2;
-  reg give_valid;
-  reg give_ends;
-  reg give_fills;
-  reg [6:0] give_top_low;
-  reg [6:0] give_top_high;
-  reg give_comes;
-  reg give_was_empty;
-  reg give_was_empty_at_end;
-  reg give_user_of_text;
-  reg [3:0] give_sum_8;
-  reg [3:0] give_sum_24;
-  reg [3:0] give_sum_40;
-  reg [3:0] give_sum_56;
-  reg [4:0] give_sum_16;
-  reg [4:0] give_sum_48;
-  reg [5:0] give_sum_32;
-  reg [1023:0] give_data;
-  initial begin
-    number = 6'h0; give_swaps_2 = 32'h0; give_valid = 1'b0; give_ends = 1'b0; give_fills = 1'b0;
-    give_top_low = 7'h0; give_top_high = 7'h0; give_comes = 1'b0; give_was_empty = 1'b0;
-    give_was_empty_at_end = 1'b0; give_user_of_text = 1'b0; give_sum_8 = 4'h0; give_sum_24 = 4'h0;
-    give_sum_40 = 4'h0; give_sum_56 = 4'h0; give_sum_16 = 5'h0; give_sum_48 = 5'h0;
-    give_sum_32 = 6'h0; give_data = 1024'h0;
-  end
-
-  // Stage 17, held: lanes that have a value already
-  reg [31:0] held_swaps_3;
-  reg held_valid;
-  reg [63:0] held_held;
-  reg [63:0] held_kept;
-  reg held_comes;
-  reg held_ends;
-  reg held_fills;
-  reg held_user_of_text;
-  reg [4:0] held_sum_16;
-  reg [4:0] held_sum_48;
-  reg [5:0] held_sum_32;
-  reg [1023:0] held_data;
-  reg [6:0] held_low_16;
-  reg held_high_16;
-  reg [6:0] held_low_48;
-  reg held_high_48;
-  initial begin
-    held_swaps_3 = 32'h0; held_valid = 1'b0; held_held = 64'h0; held_kept = 64'h0;
-    held_comes = 1'b0; held_ends = 1'b0; held_fills = 1'b0; held_user_of_text = 1'b0;
-    held_sum_16 = 5'h0; held_sum_48 = 5'h0; held_sum_32 = 6'h0; held_data = 1024'h0;
-    held_low_16 = 7'h0; held_high_16 = 1'b0; held_low_48 = 7'h0; held_high_48 = 1'b0;
-    held_newest = 6'h0;
-  end
-
-  // Stage 18, compare: prefix sums, compared with the numbers of pairs
-  reg [31:0] compare_swaps_4;
-  reg compare_valid;
-  reg [5:0] compare_newest;
-  reg compare_comes;
-  reg [63:0] compare_held;
-  reg [63:0] compare_kept;
-  reg compare_ends;
-  reg compare_fills;
-  reg compare_user_of_text;
-  reg [5:0] compare_sum_32;
-  reg [1023:0] compare_data;
-  reg [6:0] compare_low_32;
-  reg [2:0] compare_high_32;
-  initial begin
-    compare_swaps_4 = 32'h0; compare_valid = 1'b0; compare_newest = 6'h0; compare_comes = 1'b0;
-    compare_held = 64'h0; compare_kept = 64'h0; compare_ends = 1'b0; compare_fills = 1'b0;
-    compare_user_of_text = 1'b0; compare_sum_32 = 6'h0; compare_data = 1024'h0;
-    compare_low_32 = 7'h0; compare_high_32 = 3'b000;
-  end
-
-  // Stage 19, aim: where in the memory values are written
-  // With attributes: copies near their loads, which must not be merged.
-  reg [31:0] aim_swaps_5;
-  (* keep = "true", dont_merge *) reg aim_even_if_held_0;
-  (* keep = "true", dont_merge *) reg aim_even_if_free_0;
-  (* keep = "true", dont_merge *) reg aim_odd_if_held_0;
-  (* keep = "true", dont_merge *) reg aim_odd_if_free_0;
-  (* keep = "true", dont_merge *) reg aim_even_if_held_8;
-  (* keep = "true", dont_merge *) reg aim_even_if_free_8;
-  (* keep = "true", dont_merge *) reg aim_odd_if_held_8;
-  (* keep = "true", dont_merge *) reg aim_odd_if_free_8;
-  (* keep = "true", dont_merge *) reg aim_even_if_held_16;
-  (* keep = "true", dont_merge *) reg aim_even_if_free_16;
-  (* keep = "true", dont_merge *) reg aim_odd_if_held_16;
-  (* keep = "true", dont_merge *) reg aim_odd_if_free_16;
-  (* keep = "true", dont_merge *) reg aim_even_if_held_24;
-  (* keep = "true", dont_merge *) reg aim_even_if_free_24;
-  (* keep = "true", dont_merge *) reg aim_odd_if_held_24;
-  (* keep = "true", dont_merge *) reg aim_odd_if_free_24;
-  (* keep = "true", dont_merge *) reg aim_even_if_held_32;
-  (* keep = "true", dont_merge *) reg aim_even_if_free_32;
-  (* keep = "true", dont_merge *) reg aim_odd_if_held_32;
-  (* keep = "true", dont_merge *) reg aim_odd_if_free_32;
-  (* keep = "true", dont_merge *) reg aim_even_if_held_40;
-  (* keep = "true", dont_merge *) reg aim_even_if_free_40;
-  (* keep = "true", dont_merge *) reg aim_odd_if_held_40;
-  (* keep = "true", dont_merge *) reg aim_odd_if_free_40;
-  (* keep = "true", dont_merge *) reg aim_even_if_held_48;
-  (* keep = "true", dont_merge *) reg aim_even_if_free_48;
-  (* keep = "true", dont_merge *) reg aim_odd_if_held_48;
-  (* keep = "true", dont_merge *) reg aim_odd_if_free_48;
-  (* keep = "true", dont_merge *) reg aim_even_if_held_56;
-  (* keep = "true", dont_merge *) reg aim_even_if_free_56;
-  (* keep = "true", dont_merge *) reg aim_odd_if_held_56;
-  (* keep = "true", dont_merge *) reg aim_odd_if_free_56;
-  reg [63:0] aim_held;
-  reg [63:0] aim_kept;
-  reg aim_ends;
-  reg aim_user_of_text;
-  reg [1023:0] aim_data;
-  initial begin
-    aim_swaps_5 = 32'h0; aim_even_if_held_0 = 1'b0; aim_even_if_free_0 = 1'b0;
-    aim_odd_if_held_0 = 1'b0; aim_odd_if_free_0 = 1'b0; aim_even_if_held_8 = 1'b0;
-    aim_even_if_free_8 = 1'b0; aim_odd_if_held_8 = 1'b0; aim_odd_if_free_8 = 1'b0;
-    aim_even_if_held_16 = 1'b0; aim_even_if_free_16 = 1'b0; aim_odd_if_held_16 = 1'b0;
-    aim_odd_if_free_16 = 1'b0; aim_even_if_held_24 = 1'b0; aim_even_if_free_24 = 1'b0;
-    aim_odd_if_held_24 = 1'b0; aim_odd_if_free_24 = 1'b0; aim_even_if_held_32 = 1'b0;
-    aim_even_if_free_32 = 1'b0; aim_odd_if_held_32 = 1'b0; aim_odd_if_free_32 = 1'b0;
-    aim_even_if_held_40 = 1'b0; aim_even_if_free_40 = 1'b0; aim_odd_if_held_40 = 1'b0;
-    aim_odd_if_free_40 = 1'b0; aim_even_if_held_48 = 1'b0; aim_even_if_free_48 = 1'b0;
-    aim_odd_if_held_48 = 1'b0; aim_odd_if_free_48 = 1'b0; aim_even_if_held_56 = 1'b0;
-    aim_even_if_free_56 = 1'b0; aim_odd_if_held_56 = 1'b0; aim_odd_if_free_56 = 1'b0;
-    aim_held = 64'h0; aim_kept = 64'h0; aim_ends = 1'b0; aim_user_of_text = 1'b0;
-    aim_data = 1024'h0; aim_valid = 1'b0; aim_newest = 6'h0; aim_even_place = 4'h0;
-    aim_odd_place = 4'h0;
-  end
-
-  // Stage 20, store: values go to their lanes
-  initial begin
-    store_ends = 1'b0; store_kept = 64'h0; store_user_of_text = 1'b0; store_data = 1024'h0;
-    store_even_writes_0 = 1'b0; store_odd_writes_0 = 1'b0; store_even_writes_1 = 1'b0;
-    store_odd_writes_1 = 1'b0; store_even_writes_2 = 1'b0; store_odd_writes_2 = 1'b0;
-    store_even_writes_3 = 1'b0; store_odd_writes_3 = 1'b0; store_even_writes_4 = 1'b0;
-    store_odd_writes_4 = 1'b0; store_even_writes_5 = 1'b0; store_odd_writes_5 = 1'b0;
-    store_even_writes_6 = 1'b0; store_odd_writes_6 = 1'b0; store_even_writes_7 = 1'b0;
-    store_odd_writes_7 = 1'b0; store_even_writes_8 = 1'b0; store_odd_writes_8 = 1'b0;
-    store_even_writes_9 = 1'b0; store_odd_writes_9 = 1'b0; store_even_writes_10 = 1'b0;
-    store_odd_writes_10 = 1'b0; store_even_writes_11 = 1'b0; store_odd_writes_11 = 1'b0;
-    store_even_writes_12 = 1'b0; store_odd_writes_12 = 1'b0; store_even_writes_13 = 1'b0;
-    store_odd_writes_13 = 1'b0; store_even_writes_14 = 1'b0; store_odd_writes_14 = 1'b0;
-    store_even_writes_15 = 1'b0; store_odd_writes_15 = 1'b0; store_even_writes_16 = 1'b0;
-    store_odd_writes_16 = 1'b0; store_even_writes_17 = 1'b0; store_odd_writes_17 = 1'b0;
-    store_even_writes_18 = 1'b0; store_odd_writes_18 = 1'b0; store_even_writes_19 = 1'b0;
-    store_odd_writes_19 = 1'b0; store_even_writes_20 = 1'b0; store_odd_writes_20 = 1'b0;
-    store_even_writes_21 = 1'b0; store_odd_writes_21 = 1'b0; store_even_writes_22 = 1'b0;
-    store_odd_writes_22 = 1'b0; store_even_writes_23 = 1'b0; store_odd_writes_23 = 1'b0;
-    store_even_writes_24 = 1'b0; store_odd_writes_24 = 1'b0; store_even_writes_25 = 1'b0;
-    store_odd_writes_25 = 1'b0; store_even_writes_26 = 1'b0; store_odd_writes_26 = 1'b0;
-    store_even_writes_27 = 1'b0; store_odd_writes_27 = 1'b0; store_even_writes_28 = 1'b0;
-    store_odd_writes_28 = 1'b0; store_even_writes_29 = 1'b0; store_odd_writes_29 = 1'b0;
-    store_even_writes_30 = 1'b0; store_odd_writes_30 = 1'b0; store_even_writes_31 = 1'b0;
-    store_odd_writes_31 = 1'b0; store_even_writes_32 = 1'b0; store_odd_writes_32 = 1'b0;
-    store_even_writes_33 = 1'b0; store_odd_writes_33 = 1'b0; store_even_writes_34 = 1'b0;
-    store_odd_writes_34 = 1'b0; store_even_writes_35 = 1'b0; store_odd_writes_35 = 1'b0;
-    store_even_writes_36 = 1'b0; store_odd_writes_36 = 1'b0; store_even_writes_37 = 1'b0;
-    store_odd_writes_37 = 1'b0; store_even_writes_38 = 1'b0; store_odd_writes_38 = 1'b0;
-    store_even_writes_39 = 1'b0; store_odd_writes_39 = 1'b0; store_even_writes_40 = 1'b0;
-    store_odd_writes_40 = 1'b0; store_even_writes_41 = 1'b0; store_odd_writes_41 = 1'b0;
-    store_even_writes_42 = 1'b0; store_odd_writes_42 = 1'b0; store_even_writes_43 = 1'b0;
-    store_odd_writes_43 = 1'b0; store_even_writes_44 = 1'b0; store_odd_writes_44 = 1'b0;
-    store_even_writes_45 = 1'b0; store_odd_writes_45 = 1'b0; store_even_writes_46 = 1'b0;
-    store_odd_writes_46 = 1'b0; store_even_writes_47 = 1'b0; store_odd_writes_47 = 1'b0;
-    store_even_writes_48 = 1'b0; store_odd_writes_48 = 1'b0; store_even_writes_49 = 1'b0;
-    store_odd_writes_49 = 1'b0; store_even_writes_50 = 1'b0; store_odd_writes_50 = 1'b0;
-    store_even_writes_51 = 1'b0; store_odd_writes_51 = 1'b0; store_even_writes_52 = 1'b0;
-    store_odd_writes_52 = 1'b0; store_even_writes_53 = 1'b0; store_odd_writes_53 = 1'b0;
-    store_even_writes_54 = 1'b0; store_odd_writes_54 = 1'b0; store_even_writes_55 = 1'b0;
-    store_odd_writes_55 = 1'b0; store_even_writes_56 = 1'b0; store_odd_writes_56 = 1'b0;
-    store_even_writes_57 = 1'b0; store_odd_writes_57 = 1'b0; store_even_writes_58 = 1'b0;
-    store_odd_writes_58 = 1'b0; store_even_writes_59 = 1'b0; store_odd_writes_59 = 1'b0;
-    store_even_writes_60 = 1'b0; store_odd_writes_60 = 1'b0; store_even_writes_61 = 1'b0;
-    store_odd_writes_61 = 1'b0; store_even_writes_62 = 1'b0; store_odd_writes_62 = 1'b0;
-    store_even_writes_63 = 1'b0; store_odd_writes_63 = 1'b0;
-  end
-
-  // Stage 10, fours: values in four lanes
   wire [1:0] sum = {1'b0, merge_keep[0] ^ merge_keep[1]} ^ {merge_keep[0] & merge_keep[1], 1'b0};
   wire [2:0] sum_7 = {1'b0, sum ^ {1'b0, merge_keep[2]}} ^
       {sum[1] & sum[0] & merge_keep[2], sum[0] & merge_keep[2], 1'b0};
@@ -4376,28 +3001,29 @@ module utf8_transcoder_64_packing (
       fours_newest <= merge_newest;
     end
     fours_keep <= merge_keep;
-    fours_fours <= {sum_53,
-        sum_50,
-        sum_47,
-        sum_44,
-        sum_41,
-        sum_38,
-        sum_35,
-        sum_32,
-        sum_29,
-        sum_26,
-        sum_23,
-        sum_20,
-        sum_17,
-        sum_14,
-        sum_11,
-        sum_8};
+    fours_fours <= {sum_53, sum_50, sum_47, sum_44, sum_41, sum_38, sum_35, sum_32, sum_29, sum_26,
+        sum_23, sum_20, sum_17, sum_14, sum_11, sum_8};
     fours_data <= merge_data;
     fours_last <= merge_last;
     fours_user <= merge_error;
   end
 
   // Stage 11, eights: values in eight lanes
+  reg [3:0] eights_odd;
+  reg [62:0] eights_keep;
+  reg [44:0] eights_fours;
+  reg [31:0] eights_eights;
+  reg eights_valid;
+  reg [5:0] eights_newest;
+  reg eights_end;
+  reg [1023:0] eights_data;
+  reg eights_user;
+  initial begin
+    eights_odd = 4'h0; eights_keep = 63'h0; eights_fours = 45'h0; eights_eights = 32'h0;
+    eights_valid = 1'b0; eights_newest = 6'h0; eights_end = 1'b0; eights_data = 1024'h0;
+    eights_user = 1'b0;
+  end
+
   wire logic_1 = (fours_fours[1] & fours_fours[4]) |
       ((fours_fours[1] | fours_fours[4]) & fours_fours[0] & fours_fours[3]);
   wire logic_2 = (fours_fours[7] & fours_fours[10]) |
@@ -4474,6 +3100,105 @@ module utf8_transcoder_64_packing (
   end
 
   // Stage 12, blocks: values in blocks of 16 lanes
+  reg blocks_valid;
+  reg [5:0] blocks_newest;
+  reg [4:0] blocks_count_0;
+  reg [4:0] blocks_count_1;
+  reg [4:0] blocks_count_2;
+  reg [4:0] blocks_count_3;
+  reg blocks_odd_1;
+  reg [4:0] partial_second_bits;
+  reg [1:0] blocks_odd_2;
+  reg [1:0] blocks_odd_3;
+  reg [1:0] blocks_odd_4;
+  reg blocks_local_1;
+  reg blocks_local_3;
+  reg blocks_local_5;
+  reg blocks_local_7;
+  reg blocks_local_9;
+  reg blocks_local_11;
+  reg blocks_local_13;
+  reg blocks_local_15;
+  reg blocks_local_17;
+  reg blocks_local_19;
+  reg blocks_local_21;
+  reg blocks_local_23;
+  reg blocks_local_25;
+  reg blocks_local_27;
+  reg blocks_local_29;
+  reg blocks_local_31;
+  reg blocks_local_33;
+  reg blocks_local_35;
+  reg blocks_local_37;
+  reg blocks_local_39;
+  reg blocks_local_41;
+  reg blocks_local_43;
+  reg blocks_local_45;
+  reg blocks_local_47;
+  reg blocks_local_49;
+  reg blocks_local_51;
+  reg blocks_local_53;
+  reg blocks_local_55;
+  reg blocks_local_57;
+  reg blocks_local_59;
+  reg blocks_local_61;
+  reg blocks_local_63;
+  reg [1:0] blocks_local_2;
+  reg [1:0] blocks_local_6;
+  reg [1:0] blocks_local_10;
+  reg [1:0] blocks_local_14;
+  reg [1:0] blocks_local_18;
+  reg [1:0] blocks_local_22;
+  reg [1:0] blocks_local_26;
+  reg [1:0] blocks_local_30;
+  reg [1:0] blocks_local_34;
+  reg [1:0] blocks_local_38;
+  reg [1:0] blocks_local_42;
+  reg [1:0] blocks_local_46;
+  reg [1:0] blocks_local_50;
+  reg [1:0] blocks_local_54;
+  reg [1:0] blocks_local_58;
+  reg [1:0] blocks_local_62;
+  reg [2:0] blocks_local_4;
+  reg [2:0] blocks_local_12;
+  reg [2:0] blocks_local_20;
+  reg [2:0] blocks_local_28;
+  reg [2:0] blocks_local_36;
+  reg [2:0] blocks_local_44;
+  reg [2:0] blocks_local_52;
+  reg [2:0] blocks_local_60;
+  reg [3:0] blocks_local_8;
+  reg [3:0] blocks_local_24;
+  reg [3:0] blocks_local_40;
+  reg [3:0] blocks_local_56;
+  reg blocks_clears;
+  reg blocks_end;
+  reg [1023:0] blocks_data;
+  reg blocks_user;
+  initial begin
+    blocks_valid = 1'b0; blocks_newest = 6'h0; blocks_count_0 = 5'h0; blocks_count_1 = 5'h0;
+    blocks_count_2 = 5'h0; blocks_count_3 = 5'h0; blocks_odd_1 = 1'b0; partial_second_bits = 5'h0;
+    blocks_odd_2 = 2'b00; blocks_odd_3 = 2'b00; blocks_odd_4 = 2'b00; blocks_local_1 = 1'b0;
+    blocks_local_3 = 1'b0; blocks_local_5 = 1'b0; blocks_local_7 = 1'b0; blocks_local_9 = 1'b0;
+    blocks_local_11 = 1'b0; blocks_local_13 = 1'b0; blocks_local_15 = 1'b0; blocks_local_17 = 1'b0;
+    blocks_local_19 = 1'b0; blocks_local_21 = 1'b0; blocks_local_23 = 1'b0; blocks_local_25 = 1'b0;
+    blocks_local_27 = 1'b0; blocks_local_29 = 1'b0; blocks_local_31 = 1'b0; blocks_local_33 = 1'b0;
+    blocks_local_35 = 1'b0; blocks_local_37 = 1'b0; blocks_local_39 = 1'b0; blocks_local_41 = 1'b0;
+    blocks_local_43 = 1'b0; blocks_local_45 = 1'b0; blocks_local_47 = 1'b0; blocks_local_49 = 1'b0;
+    blocks_local_51 = 1'b0; blocks_local_53 = 1'b0; blocks_local_55 = 1'b0; blocks_local_57 = 1'b0;
+    blocks_local_59 = 1'b0; blocks_local_61 = 1'b0; blocks_local_63 = 1'b0; blocks_local_2 = 2'b00;
+    blocks_local_6 = 2'b00; blocks_local_10 = 2'b00; blocks_local_14 = 2'b00;
+    blocks_local_18 = 2'b00; blocks_local_22 = 2'b00; blocks_local_26 = 2'b00;
+    blocks_local_30 = 2'b00; blocks_local_34 = 2'b00; blocks_local_38 = 2'b00;
+    blocks_local_42 = 2'b00; blocks_local_46 = 2'b00; blocks_local_50 = 2'b00;
+    blocks_local_54 = 2'b00; blocks_local_58 = 2'b00; blocks_local_62 = 2'b00;
+    blocks_local_4 = 3'b000; blocks_local_12 = 3'b000; blocks_local_20 = 3'b000;
+    blocks_local_28 = 3'b000; blocks_local_36 = 3'b000; blocks_local_44 = 3'b000;
+    blocks_local_52 = 3'b000; blocks_local_60 = 3'b000; blocks_local_8 = 4'h0;
+    blocks_local_24 = 4'h0; blocks_local_40 = 4'h0; blocks_local_56 = 4'h0; blocks_clears = 1'b1;
+    blocks_end = 1'b0; blocks_data = 1024'h0; blocks_user = 1'b0;
+  end
+
   wire [1:0] sum_58 = {1'b0, eights_odd[0] ^ eights_odd[1]} ^ {eights_odd[0] & eights_odd[1], 1'b0};
   wire [2:0] sum_59 = {1'b0, sum_58 ^ {1'b0, eights_odd[2]}} ^
       {sum_58[1] & sum_58[0] & eights_odd[2], sum_58[0] & eights_odd[2], 1'b0};
@@ -4795,6 +3520,104 @@ module utf8_transcoder_64_packing (
   end
 
   // Stage 13, partial: values in some blocks
+  reg tops_bit_0;
+  reg [3:0] partial_bit_0;
+  reg partial_local_1;
+  reg partial_local_3;
+  reg partial_local_5;
+  reg partial_local_7;
+  reg partial_local_9;
+  reg partial_local_11;
+  reg partial_local_13;
+  reg partial_local_15;
+  reg partial_local_17;
+  reg partial_local_19;
+  reg partial_local_21;
+  reg partial_local_23;
+  reg partial_local_25;
+  reg partial_local_27;
+  reg partial_local_29;
+  reg partial_local_31;
+  reg partial_local_33;
+  reg partial_local_35;
+  reg partial_local_37;
+  reg partial_local_39;
+  reg partial_local_41;
+  reg partial_local_43;
+  reg partial_local_45;
+  reg partial_local_47;
+  reg partial_local_49;
+  reg partial_local_51;
+  reg partial_local_53;
+  reg partial_local_55;
+  reg partial_local_57;
+  reg partial_local_59;
+  reg partial_local_61;
+  reg partial_local_63;
+  reg partial_valid;
+  reg [5:0] partial_newest;
+  reg [6:0] partial_some_0;
+  reg [6:0] partial_some_1;
+  reg [2:0] partial_left_4;
+  reg [2:0] partial_left_12;
+  reg [2:0] partial_left_20;
+  reg [2:0] partial_left_28;
+  reg [2:0] partial_left_36;
+  reg [2:0] partial_left_44;
+  reg [2:0] partial_left_52;
+  reg [2:0] partial_left_60;
+  reg [3:0] partial_left_8;
+  reg [3:0] partial_left_24;
+  reg [3:0] partial_left_40;
+  reg [3:0] partial_left_56;
+  reg [4:0] partial_left_16;
+  reg [4:0] partial_left_48;
+  reg [4:0] partial_carries;
+  reg partial_clears;
+  reg [1:0] partial_local_2;
+  reg [1:0] partial_local_6;
+  reg [1:0] partial_local_10;
+  reg [1:0] partial_local_14;
+  reg [1:0] partial_local_18;
+  reg [1:0] partial_local_22;
+  reg [1:0] partial_local_26;
+  reg [1:0] partial_local_30;
+  reg [1:0] partial_local_34;
+  reg [1:0] partial_local_38;
+  reg [1:0] partial_local_42;
+  reg [1:0] partial_local_46;
+  reg [1:0] partial_local_50;
+  reg [1:0] partial_local_54;
+  reg [1:0] partial_local_58;
+  reg [1:0] partial_local_62;
+  reg partial_end;
+  reg [1023:0] partial_data;
+  reg partial_user;
+  initial begin
+    tops_bit_0 = 1'b1; partial_bit_0 = 4'h0; partial_local_1 = 1'b0; partial_local_3 = 1'b0;
+    partial_local_5 = 1'b0; partial_local_7 = 1'b0; partial_local_9 = 1'b0; partial_local_11 = 1'b0;
+    partial_local_13 = 1'b0; partial_local_15 = 1'b0; partial_local_17 = 1'b0;
+    partial_local_19 = 1'b0; partial_local_21 = 1'b0; partial_local_23 = 1'b0;
+    partial_local_25 = 1'b0; partial_local_27 = 1'b0; partial_local_29 = 1'b0;
+    partial_local_31 = 1'b0; partial_local_33 = 1'b0; partial_local_35 = 1'b0;
+    partial_local_37 = 1'b0; partial_local_39 = 1'b0; partial_local_41 = 1'b0;
+    partial_local_43 = 1'b0; partial_local_45 = 1'b0; partial_local_47 = 1'b0;
+    partial_local_49 = 1'b0; partial_local_51 = 1'b0; partial_local_53 = 1'b0;
+    partial_local_55 = 1'b0; partial_local_57 = 1'b0; partial_local_59 = 1'b0;
+    partial_local_61 = 1'b0; partial_local_63 = 1'b0; partial_valid = 1'b0; partial_newest = 6'h0;
+    partial_some_0 = 7'h0; partial_some_1 = 7'h0; partial_left_4 = 3'b000; partial_left_12 = 3'b000;
+    partial_left_20 = 3'b000; partial_left_28 = 3'b000; partial_left_36 = 3'b000;
+    partial_left_44 = 3'b000; partial_left_52 = 3'b000; partial_left_60 = 3'b000;
+    partial_left_8 = 4'h0; partial_left_24 = 4'h0; partial_left_40 = 4'h0; partial_left_56 = 4'h0;
+    partial_left_16 = 5'h0; partial_left_48 = 5'h0; partial_carries = 5'h0; partial_clears = 1'b1;
+    partial_local_2 = 2'b00; partial_local_6 = 2'b00; partial_local_10 = 2'b00;
+    partial_local_14 = 2'b00; partial_local_18 = 2'b00; partial_local_22 = 2'b00;
+    partial_local_26 = 2'b00; partial_local_30 = 2'b00; partial_local_34 = 2'b00;
+    partial_local_38 = 2'b00; partial_local_42 = 2'b00; partial_local_46 = 2'b00;
+    partial_local_50 = 2'b00; partial_local_54 = 2'b00; partial_local_58 = 2'b00;
+    partial_local_62 = 2'b00; partial_end = 1'b0; partial_data = 1024'h0; partial_user = 1'b0;
+  end
+
   always @(posedge clk) begin
     if (blocks_clears) tops_bit_0 <= 1'b1;
     else begin
@@ -4882,6 +3705,65 @@ module utf8_transcoder_64_packing (
   end
 
   // Stage 14, before: values before the middles of blocks
+  reg tops_bit_1;
+  reg [6:0] before_before_64;
+  reg [31:0] before_swaps_0;
+  reg [3:0] before_bit_0;
+  reg [3:0] before_bit_1;
+  reg [1:0] before_local_2;
+  reg [1:0] before_local_6;
+  reg [1:0] before_local_10;
+  reg [1:0] before_local_14;
+  reg [1:0] before_local_18;
+  reg [1:0] before_local_22;
+  reg [1:0] before_local_26;
+  reg [1:0] before_local_30;
+  reg [1:0] before_local_34;
+  reg [1:0] before_local_38;
+  reg [1:0] before_local_42;
+  reg [1:0] before_local_46;
+  reg [1:0] before_local_50;
+  reg [1:0] before_local_54;
+  reg [1:0] before_local_58;
+  reg [1:0] before_local_62;
+  reg before_valid;
+  reg [5:0] before_newest;
+  reg [2:0] before_before_4;
+  reg [2:0] before_before_12;
+  reg [2:0] before_before_20;
+  reg [2:0] before_before_28;
+  reg [2:0] before_before_36;
+  reg [2:0] before_before_44;
+  reg [2:0] before_before_52;
+  reg [2:0] before_before_60;
+  reg [3:0] before_before_8;
+  reg [3:0] before_before_24;
+  reg [3:0] before_before_40;
+  reg [3:0] before_before_56;
+  reg [4:0] before_before_16;
+  reg [4:0] before_before_48;
+  reg [5:0] before_before_32;
+  reg before_any;
+  reg before_clears;
+  reg before_end;
+  reg before_user;
+  reg [1023:0] before_data;
+  initial begin
+    tops_bit_1 = 1'b1; before_before_64 = 7'h0; before_swaps_0 = 32'h0; before_bit_0 = 4'h0;
+    before_bit_1 = 4'h0; before_local_2 = 2'b00; before_local_6 = 2'b00; before_local_10 = 2'b00;
+    before_local_14 = 2'b00; before_local_18 = 2'b00; before_local_22 = 2'b00;
+    before_local_26 = 2'b00; before_local_30 = 2'b00; before_local_34 = 2'b00;
+    before_local_38 = 2'b00; before_local_42 = 2'b00; before_local_46 = 2'b00;
+    before_local_50 = 2'b00; before_local_54 = 2'b00; before_local_58 = 2'b00;
+    before_local_62 = 2'b00; before_valid = 1'b0; before_newest = 6'h0; before_before_4 = 3'b000;
+    before_before_12 = 3'b000; before_before_20 = 3'b000; before_before_28 = 3'b000;
+    before_before_36 = 3'b000; before_before_44 = 3'b000; before_before_52 = 3'b000;
+    before_before_60 = 3'b000; before_before_8 = 4'h0; before_before_24 = 4'h0;
+    before_before_40 = 4'h0; before_before_56 = 4'h0; before_before_16 = 5'h0;
+    before_before_48 = 5'h0; before_before_32 = 6'h0; before_any = 1'b0; before_clears = 1'b1;
+    before_end = 1'b0; before_user = 1'b0; before_data = 1024'h0;
+  end
+
   wire sum_167 = partial_bit_0[0] ^ partial_local_1;
   wire sum_170 = partial_bit_0[0] ^ partial_local_3;
   wire sum_172 = partial_bit_0[0] ^ partial_local_5;
@@ -4975,12 +3857,55 @@ module utf8_transcoder_64_packing (
   end
 
   // Stage 15, sums: prefix sums, and whether there is a dense beat
+  reg [2:0] tops_level_2;
+  reg [3:0] tops_level_3;
+  reg [4:0] tops_level_4;
+  reg [5:0] tops_level_5;
+  reg [5:0] tops_lane;
+  reg tops_empty;
+  reg [5:0] tops_lane_at_end;
+  reg tops_empty_at_end;
+  reg gives;
+  reg [31:0] sums_swaps_1;
+  reg sums_valid;
+  reg [2:0] sums_sum_4;
+  reg [2:0] sums_sum_12;
+  reg [2:0] sums_sum_20;
+  reg [2:0] sums_sum_28;
+  reg [2:0] sums_sum_36;
+  reg [2:0] sums_sum_44;
+  reg [2:0] sums_sum_52;
+  reg [2:0] sums_sum_60;
+  reg [3:0] sums_sum_8;
+  reg [3:0] sums_sum_24;
+  reg [3:0] sums_sum_40;
+  reg [3:0] sums_sum_56;
+  reg [4:0] sums_sum_16;
+  reg [4:0] sums_sum_48;
+  reg [5:0] sums_sum_32;
+  reg sums_may_give;
+  reg sums_text_ends;
+  reg sums_ended;
+  reg sums_user;
+  reg [5:0] sums_top_before;
+  reg sums_was_empty;
+  reg sums_was_empty_at_end;
+  reg sums_user_of_text;
+  reg [1023:0] sums_data;
+  initial begin
+    tops_level_2 = 3'b111; tops_level_3 = 4'hF; tops_level_4 = 5'h1F; tops_level_5 = 6'h3F;
+    tops_lane = 6'h3F; tops_empty = 1'b1; tops_lane_at_end = 6'h0; tops_empty_at_end = 1'b0;
+    gives = 1'b0; sums_swaps_1 = 32'h0; sums_valid = 1'b0; sums_sum_4 = 3'b000;
+    sums_sum_12 = 3'b000; sums_sum_20 = 3'b000; sums_sum_28 = 3'b000; sums_sum_36 = 3'b000;
+    sums_sum_44 = 3'b000; sums_sum_52 = 3'b000; sums_sum_60 = 3'b000; sums_sum_8 = 4'h0;
+    sums_sum_24 = 4'h0; sums_sum_40 = 4'h0; sums_sum_56 = 4'h0; sums_sum_16 = 5'h0;
+    sums_sum_48 = 5'h0; sums_sum_32 = 6'h0; sums_may_give = 1'b0; sums_text_ends = 1'b0;
+    sums_ended = 1'b0; sums_user = 1'b0; sums_top_before = 6'h0; sums_was_empty = 1'b0;
+    sums_was_empty_at_end = 1'b0; sums_user_of_text = 1'b0; sums_data = 1024'h0; sums_newest = 6'h0;
+  end
+
   wire [5:0] next_top = tops_lane + before_before_64[5:0];
-  wire [8:0] logic_19 = {1'b0,
-      sums_may_give,
-      1'b1,
-      tops_lane} + {1'b0,
-      sums_text_ends,
+  wire [8:0] logic_19 = {1'b0, sums_may_give, 1'b1, tops_lane} + {1'b0, sums_text_ends,
       before_before_64};
   wire [1:0] sum_246 = {before_bit_1[0], before_bit_0[0]} ^ before_local_2 ^
       {before_bit_0[0] & before_local_2[0], 1'b0};
@@ -5251,6 +4176,32 @@ module utf8_transcoder_64_packing (
   end
 
   // Stage 16, give: the number of the dense beat
+  reg [31:0] give_swaps_2;
+  reg give_valid;
+  reg give_ends;
+  reg give_fills;
+  reg [6:0] give_top_low;
+  reg [6:0] give_top_high;
+  reg give_comes;
+  reg give_was_empty;
+  reg give_was_empty_at_end;
+  reg give_user_of_text;
+  reg [3:0] give_sum_8;
+  reg [3:0] give_sum_24;
+  reg [3:0] give_sum_40;
+  reg [3:0] give_sum_56;
+  reg [4:0] give_sum_16;
+  reg [4:0] give_sum_48;
+  reg [5:0] give_sum_32;
+  reg [1023:0] give_data;
+  initial begin
+    number = 6'h0; give_swaps_2 = 32'h0; give_valid = 1'b0; give_ends = 1'b0; give_fills = 1'b0;
+    give_top_low = 7'h0; give_top_high = 7'h0; give_comes = 1'b0; give_was_empty = 1'b0;
+    give_was_empty_at_end = 1'b0; give_user_of_text = 1'b0; give_sum_8 = 4'h0; give_sum_24 = 4'h0;
+    give_sum_40 = 4'h0; give_sum_56 = 4'h0; give_sum_16 = 5'h0; give_sum_48 = 5'h0;
+    give_sum_32 = 6'h0; give_data = 1024'h0;
+  end
+
   always @(posedge clk) begin
     if (rst) begin
       number <= 6'h0;
@@ -5435,6 +4386,30 @@ module utf8_transcoder_64_packing (
   end
 
   // Stage 17, held: lanes that have a value already
+  reg [31:0] held_swaps_3;
+  reg held_valid;
+  reg [63:0] held_held;
+  reg [63:0] held_kept;
+  reg held_comes;
+  reg held_ends;
+  reg held_fills;
+  reg held_user_of_text;
+  reg [4:0] held_sum_16;
+  reg [4:0] held_sum_48;
+  reg [5:0] held_sum_32;
+  reg [1023:0] held_data;
+  reg [6:0] held_low_16;
+  reg held_high_16;
+  reg [6:0] held_low_48;
+  reg held_high_48;
+  initial begin
+    held_swaps_3 = 32'h0; held_valid = 1'b0; held_held = 64'h0; held_kept = 64'h0;
+    held_comes = 1'b0; held_ends = 1'b0; held_fills = 1'b0; held_user_of_text = 1'b0;
+    held_sum_16 = 5'h0; held_sum_48 = 5'h0; held_sum_32 = 6'h0; held_data = 1024'h0;
+    held_low_16 = 7'h0; held_high_16 = 1'b0; held_low_48 = 7'h0; held_high_48 = 1'b0;
+    held_newest = 6'h0;
+  end
+
   wire [7:0] logic_27 = {8{give_top_high[1]}} | ({give_top_low, 1'b1} & {8{give_top_high[0]}});
   wire [7:0] logic_28 = {8{give_top_high[2]}} | ({give_top_low, 1'b1} & {8{give_top_high[1]}});
   wire [7:0] logic_29 = {8{give_top_high[3]}} | ({give_top_low, 1'b1} & {8{give_top_high[2]}});
@@ -5643,6 +4618,26 @@ module utf8_transcoder_64_packing (
   end
 
   // Stage 18, compare: prefix sums, compared with the numbers of pairs
+  reg [31:0] compare_swaps_4;
+  reg compare_valid;
+  reg [5:0] compare_newest;
+  reg compare_comes;
+  reg [63:0] compare_held;
+  reg [63:0] compare_kept;
+  reg compare_ends;
+  reg compare_fills;
+  reg compare_user_of_text;
+  reg [5:0] compare_sum_32;
+  reg [1023:0] compare_data;
+  reg [6:0] compare_low_32;
+  reg [2:0] compare_high_32;
+  initial begin
+    compare_swaps_4 = 32'h0; compare_valid = 1'b0; compare_newest = 6'h0; compare_comes = 1'b0;
+    compare_held = 64'h0; compare_kept = 64'h0; compare_ends = 1'b0; compare_fills = 1'b0;
+    compare_user_of_text = 1'b0; compare_sum_32 = 6'h0; compare_data = 1024'h0;
+    compare_low_32 = 7'h0; compare_high_32 = 3'b000;
+  end
+
   always @(posedge clk) begin
     compare_swaps_4 <= {~({{held_low_48, 1'b1} & {8{held_high_48}},
         {8{held_high_48}} | {held_low_48, 1'b1}} ^
@@ -5790,6 +4785,62 @@ module utf8_transcoder_64_packing (
   end
 
   // Stage 19, aim: where in the memory values are written
+  // With attributes: copies near their loads, which must not be merged.
+  reg [31:0] aim_swaps_5;
+  (* keep = "true", dont_merge *) reg aim_even_if_held_0;
+  (* keep = "true", dont_merge *) reg aim_even_if_free_0;
+  (* keep = "true", dont_merge *) reg aim_odd_if_held_0;
+  (* keep = "true", dont_merge *) reg aim_odd_if_free_0;
+  (* keep = "true", dont_merge *) reg aim_even_if_held_8;
+  (* keep = "true", dont_merge *) reg aim_even_if_free_8;
+  (* keep = "true", dont_merge *) reg aim_odd_if_held_8;
+  (* keep = "true", dont_merge *) reg aim_odd_if_free_8;
+  (* keep = "true", dont_merge *) reg aim_even_if_held_16;
+  (* keep = "true", dont_merge *) reg aim_even_if_free_16;
+  (* keep = "true", dont_merge *) reg aim_odd_if_held_16;
+  (* keep = "true", dont_merge *) reg aim_odd_if_free_16;
+  (* keep = "true", dont_merge *) reg aim_even_if_held_24;
+  (* keep = "true", dont_merge *) reg aim_even_if_free_24;
+  (* keep = "true", dont_merge *) reg aim_odd_if_held_24;
+  (* keep = "true", dont_merge *) reg aim_odd_if_free_24;
+  (* keep = "true", dont_merge *) reg aim_even_if_held_32;
+  (* keep = "true", dont_merge *) reg aim_even_if_free_32;
+  (* keep = "true", dont_merge *) reg aim_odd_if_held_32;
+  (* keep = "true", dont_merge *) reg aim_odd_if_free_32;
+  (* keep = "true", dont_merge *) reg aim_even_if_held_40;
+  (* keep = "true", dont_merge *) reg aim_even_if_free_40;
+  (* keep = "true", dont_merge *) reg aim_odd_if_held_40;
+  (* keep = "true", dont_merge *) reg aim_odd_if_free_40;
+  (* keep = "true", dont_merge *) reg aim_even_if_held_48;
+  (* keep = "true", dont_merge *) reg aim_even_if_free_48;
+  (* keep = "true", dont_merge *) reg aim_odd_if_held_48;
+  (* keep = "true", dont_merge *) reg aim_odd_if_free_48;
+  (* keep = "true", dont_merge *) reg aim_even_if_held_56;
+  (* keep = "true", dont_merge *) reg aim_even_if_free_56;
+  (* keep = "true", dont_merge *) reg aim_odd_if_held_56;
+  (* keep = "true", dont_merge *) reg aim_odd_if_free_56;
+  reg [63:0] aim_held;
+  reg [63:0] aim_kept;
+  reg aim_ends;
+  reg aim_user_of_text;
+  reg [1023:0] aim_data;
+  initial begin
+    aim_swaps_5 = 32'h0; aim_even_if_held_0 = 1'b0; aim_even_if_free_0 = 1'b0;
+    aim_odd_if_held_0 = 1'b0; aim_odd_if_free_0 = 1'b0; aim_even_if_held_8 = 1'b0;
+    aim_even_if_free_8 = 1'b0; aim_odd_if_held_8 = 1'b0; aim_odd_if_free_8 = 1'b0;
+    aim_even_if_held_16 = 1'b0; aim_even_if_free_16 = 1'b0; aim_odd_if_held_16 = 1'b0;
+    aim_odd_if_free_16 = 1'b0; aim_even_if_held_24 = 1'b0; aim_even_if_free_24 = 1'b0;
+    aim_odd_if_held_24 = 1'b0; aim_odd_if_free_24 = 1'b0; aim_even_if_held_32 = 1'b0;
+    aim_even_if_free_32 = 1'b0; aim_odd_if_held_32 = 1'b0; aim_odd_if_free_32 = 1'b0;
+    aim_even_if_held_40 = 1'b0; aim_even_if_free_40 = 1'b0; aim_odd_if_held_40 = 1'b0;
+    aim_odd_if_free_40 = 1'b0; aim_even_if_held_48 = 1'b0; aim_even_if_free_48 = 1'b0;
+    aim_odd_if_held_48 = 1'b0; aim_odd_if_free_48 = 1'b0; aim_even_if_held_56 = 1'b0;
+    aim_even_if_free_56 = 1'b0; aim_odd_if_held_56 = 1'b0; aim_odd_if_free_56 = 1'b0;
+    aim_held = 64'h0; aim_kept = 64'h0; aim_ends = 1'b0; aim_user_of_text = 1'b0;
+    aim_data = 1024'h0; aim_valid = 1'b0; aim_newest = 6'h0; aim_even_place = 4'h0;
+    aim_odd_place = 4'h0;
+  end
+
   wire logic_33 = compare_comes &
       ((~compare_newest[0] & compare_fills) | (compare_newest[0] & ~compare_fills));
   wire logic_34 = compare_comes &
@@ -5995,6 +5046,53 @@ module utf8_transcoder_64_packing (
   end
 
   // Stage 20, store: values go to their lanes
+  initial begin
+    store_ends = 1'b0; store_kept = 64'h0; store_user_of_text = 1'b0; store_data = 1024'h0;
+    store_even_writes_0 = 1'b0; store_odd_writes_0 = 1'b0; store_even_writes_1 = 1'b0;
+    store_odd_writes_1 = 1'b0; store_even_writes_2 = 1'b0; store_odd_writes_2 = 1'b0;
+    store_even_writes_3 = 1'b0; store_odd_writes_3 = 1'b0; store_even_writes_4 = 1'b0;
+    store_odd_writes_4 = 1'b0; store_even_writes_5 = 1'b0; store_odd_writes_5 = 1'b0;
+    store_even_writes_6 = 1'b0; store_odd_writes_6 = 1'b0; store_even_writes_7 = 1'b0;
+    store_odd_writes_7 = 1'b0; store_even_writes_8 = 1'b0; store_odd_writes_8 = 1'b0;
+    store_even_writes_9 = 1'b0; store_odd_writes_9 = 1'b0; store_even_writes_10 = 1'b0;
+    store_odd_writes_10 = 1'b0; store_even_writes_11 = 1'b0; store_odd_writes_11 = 1'b0;
+    store_even_writes_12 = 1'b0; store_odd_writes_12 = 1'b0; store_even_writes_13 = 1'b0;
+    store_odd_writes_13 = 1'b0; store_even_writes_14 = 1'b0; store_odd_writes_14 = 1'b0;
+    store_even_writes_15 = 1'b0; store_odd_writes_15 = 1'b0; store_even_writes_16 = 1'b0;
+    store_odd_writes_16 = 1'b0; store_even_writes_17 = 1'b0; store_odd_writes_17 = 1'b0;
+    store_even_writes_18 = 1'b0; store_odd_writes_18 = 1'b0; store_even_writes_19 = 1'b0;
+    store_odd_writes_19 = 1'b0; store_even_writes_20 = 1'b0; store_odd_writes_20 = 1'b0;
+    store_even_writes_21 = 1'b0; store_odd_writes_21 = 1'b0; store_even_writes_22 = 1'b0;
+    store_odd_writes_22 = 1'b0; store_even_writes_23 = 1'b0; store_odd_writes_23 = 1'b0;
+    store_even_writes_24 = 1'b0; store_odd_writes_24 = 1'b0; store_even_writes_25 = 1'b0;
+    store_odd_writes_25 = 1'b0; store_even_writes_26 = 1'b0; store_odd_writes_26 = 1'b0;
+    store_even_writes_27 = 1'b0; store_odd_writes_27 = 1'b0; store_even_writes_28 = 1'b0;
+    store_odd_writes_28 = 1'b0; store_even_writes_29 = 1'b0; store_odd_writes_29 = 1'b0;
+    store_even_writes_30 = 1'b0; store_odd_writes_30 = 1'b0; store_even_writes_31 = 1'b0;
+    store_odd_writes_31 = 1'b0; store_even_writes_32 = 1'b0; store_odd_writes_32 = 1'b0;
+    store_even_writes_33 = 1'b0; store_odd_writes_33 = 1'b0; store_even_writes_34 = 1'b0;
+    store_odd_writes_34 = 1'b0; store_even_writes_35 = 1'b0; store_odd_writes_35 = 1'b0;
+    store_even_writes_36 = 1'b0; store_odd_writes_36 = 1'b0; store_even_writes_37 = 1'b0;
+    store_odd_writes_37 = 1'b0; store_even_writes_38 = 1'b0; store_odd_writes_38 = 1'b0;
+    store_even_writes_39 = 1'b0; store_odd_writes_39 = 1'b0; store_even_writes_40 = 1'b0;
+    store_odd_writes_40 = 1'b0; store_even_writes_41 = 1'b0; store_odd_writes_41 = 1'b0;
+    store_even_writes_42 = 1'b0; store_odd_writes_42 = 1'b0; store_even_writes_43 = 1'b0;
+    store_odd_writes_43 = 1'b0; store_even_writes_44 = 1'b0; store_odd_writes_44 = 1'b0;
+    store_even_writes_45 = 1'b0; store_odd_writes_45 = 1'b0; store_even_writes_46 = 1'b0;
+    store_odd_writes_46 = 1'b0; store_even_writes_47 = 1'b0; store_odd_writes_47 = 1'b0;
+    store_even_writes_48 = 1'b0; store_odd_writes_48 = 1'b0; store_even_writes_49 = 1'b0;
+    store_odd_writes_49 = 1'b0; store_even_writes_50 = 1'b0; store_odd_writes_50 = 1'b0;
+    store_even_writes_51 = 1'b0; store_odd_writes_51 = 1'b0; store_even_writes_52 = 1'b0;
+    store_odd_writes_52 = 1'b0; store_even_writes_53 = 1'b0; store_odd_writes_53 = 1'b0;
+    store_even_writes_54 = 1'b0; store_odd_writes_54 = 1'b0; store_even_writes_55 = 1'b0;
+    store_odd_writes_55 = 1'b0; store_even_writes_56 = 1'b0; store_odd_writes_56 = 1'b0;
+    store_even_writes_57 = 1'b0; store_odd_writes_57 = 1'b0; store_even_writes_58 = 1'b0;
+    store_odd_writes_58 = 1'b0; store_even_writes_59 = 1'b0; store_odd_writes_59 = 1'b0;
+    store_even_writes_60 = 1'b0; store_odd_writes_60 = 1'b0; store_even_writes_61 = 1'b0;
+    store_odd_writes_61 = 1'b0; store_even_writes_62 = 1'b0; store_odd_writes_62 = 1'b0;
+    store_even_writes_63 = 1'b0; store_odd_writes_63 = 1'b0;
+  end
+
   always @(posedge clk) begin
     store_ends <= aim_ends;
     store_kept <= aim_kept;
@@ -6632,6 +5730,113 @@ module utf8_transcoder_64_memory (
     for (n = 0; n <= 15; n = n + 1) chunk_0_memory_odd[n] = 0;
   end
 
+  wire [15:0] chunk_0_memory_even_word = chunk_0_memory_even[chunk_0_even_next];
+  wire [15:0] chunk_0_memory_odd_word = chunk_0_memory_odd[chunk_0_odd_next];
+  wire [15:0] chunk_0_memory_1_even_word = chunk_0_memory_1_even[chunk_0_even_next];
+  wire [15:0] chunk_0_memory_1_odd_word = chunk_0_memory_1_odd[chunk_0_odd_next];
+  wire [15:0] chunk_0_memory_2_even_word = chunk_0_memory_2_even[chunk_0_even_next];
+  wire [15:0] chunk_0_memory_2_odd_word = chunk_0_memory_2_odd[chunk_0_odd_next];
+  wire [15:0] chunk_0_memory_3_even_word = chunk_0_memory_3_even[chunk_0_even_next];
+  wire [15:0] chunk_0_memory_3_odd_word = chunk_0_memory_3_odd[chunk_0_odd_next];
+  wire [15:0] chunk_0_memory_4_even_word = chunk_0_memory_4_even[chunk_0_even_next];
+  wire [15:0] chunk_0_memory_4_odd_word = chunk_0_memory_4_odd[chunk_0_odd_next];
+  wire [15:0] chunk_0_memory_5_even_word = chunk_0_memory_5_even[chunk_0_even_next];
+  wire [15:0] chunk_0_memory_5_odd_word = chunk_0_memory_5_odd[chunk_0_odd_next];
+  wire [15:0] chunk_0_memory_6_even_word = chunk_0_memory_6_even[chunk_0_even_next];
+  wire [15:0] chunk_0_memory_6_odd_word = chunk_0_memory_6_odd[chunk_0_odd_next];
+  wire [15:0] chunk_0_memory_7_even_word = chunk_0_memory_7_even[chunk_0_even_next];
+  wire [15:0] chunk_0_memory_7_odd_word = chunk_0_memory_7_odd[chunk_0_odd_next];
+  always @(posedge clk) begin
+    if (store_even_writes_1) begin
+      chunk_0_memory_1_even[chunk_0_even_place] <= store_data[31:16];
+    end
+  end
+  always @(posedge clk) begin
+    if (store_odd_writes_1) chunk_0_memory_1_odd[chunk_0_odd_place] <= store_data[31:16];
+  end
+  always @(posedge clk) begin
+    if (store_even_writes_2) begin
+      chunk_0_memory_2_even[chunk_0_even_place] <= store_data[47:32];
+    end
+  end
+  always @(posedge clk) begin
+    if (store_odd_writes_2) chunk_0_memory_2_odd[chunk_0_odd_place] <= store_data[47:32];
+  end
+  always @(posedge clk) begin
+    if (store_even_writes_3) begin
+      chunk_0_memory_3_even[chunk_0_even_place] <= store_data[63:48];
+    end
+  end
+  always @(posedge clk) begin
+    if (store_odd_writes_3) chunk_0_memory_3_odd[chunk_0_odd_place] <= store_data[63:48];
+  end
+  always @(posedge clk) begin
+    if (store_even_writes_4) begin
+      chunk_0_memory_4_even[chunk_0_even_place] <= store_data[79:64];
+    end
+  end
+  always @(posedge clk) begin
+    if (store_odd_writes_4) chunk_0_memory_4_odd[chunk_0_odd_place] <= store_data[79:64];
+  end
+  always @(posedge clk) begin
+    if (store_even_writes_5) begin
+      chunk_0_memory_5_even[chunk_0_even_place] <= store_data[95:80];
+    end
+  end
+  always @(posedge clk) begin
+    if (store_odd_writes_5) chunk_0_memory_5_odd[chunk_0_odd_place] <= store_data[95:80];
+  end
+  always @(posedge clk) begin
+    if (store_even_writes_6) begin
+      chunk_0_memory_6_even[chunk_0_even_place] <= store_data[111:96];
+    end
+  end
+  always @(posedge clk) begin
+    if (store_odd_writes_6) chunk_0_memory_6_odd[chunk_0_odd_place] <= store_data[111:96];
+  end
+  always @(posedge clk) begin
+    if (store_even_writes_7) begin
+      chunk_0_memory_7_even[chunk_0_even_place] <= store_data[127:112];
+    end
+  end
+  always @(posedge clk) begin
+    if (store_odd_writes_7) chunk_0_memory_7_odd[chunk_0_odd_place] <= store_data[127:112];
+  end
+  always @(posedge clk) begin
+    if (store_even_writes_0) chunk_0_memory_even[chunk_0_even_place] <= store_data[15:0];
+  end
+  always @(posedge clk) begin
+    if (store_odd_writes_0) chunk_0_memory_odd[chunk_0_odd_place] <= store_data[15:0];
+  end
+  always @(posedge clk) begin
+    chunk_0_memory_even_read <= chunk_0_memory_even_word;
+    chunk_0_memory_odd_read <= chunk_0_memory_odd_word;
+    chunk_0_memory_1_even_read <= chunk_0_memory_1_even_word;
+    chunk_0_memory_1_odd_read <= chunk_0_memory_1_odd_word;
+    chunk_0_memory_2_even_read <= chunk_0_memory_2_even_word;
+    chunk_0_memory_2_odd_read <= chunk_0_memory_2_odd_word;
+    chunk_0_memory_3_even_read <= chunk_0_memory_3_even_word;
+    chunk_0_memory_3_odd_read <= chunk_0_memory_3_odd_word;
+    chunk_0_memory_4_even_read <= chunk_0_memory_4_even_word;
+    chunk_0_memory_4_odd_read <= chunk_0_memory_4_odd_word;
+    chunk_0_memory_5_even_read <= chunk_0_memory_5_even_word;
+    chunk_0_memory_5_odd_read <= chunk_0_memory_5_odd_word;
+    chunk_0_memory_6_even_read <= chunk_0_memory_6_even_word;
+    chunk_0_memory_6_odd_read <= chunk_0_memory_6_odd_word;
+    chunk_0_memory_7_even_read <= chunk_0_memory_7_even_word;
+    chunk_0_memory_7_odd_read <= chunk_0_memory_7_odd_word;
+    chunk_0_even_next <= ((next_even ^ even_flips_if_ready) & {4{o_ready}}) |
+        (((chunk_0_even_next & even_flips_if_ready) | (next_even & ~even_flips_if_ready)) &
+            ~{4{o_ready}});
+    chunk_0_odd_next <= ((next[4:1] ^ flips_if_ready[4:1]) & {4{o_ready}}) |
+        (((chunk_0_odd_next & flips_if_ready[4:1]) | (next[4:1] & ~flips_if_ready[4:1])) &
+            ~{4{o_ready}});
+    chunk_0_is_odd <= ((next[0] ^ flips_if_ready[0]) & o_ready) |
+        (((chunk_0_is_odd & flips_if_ready[0]) | (next[0] & ~flips_if_ready[0])) & ~o_ready);
+    chunk_0_even_place <= aim_even_place | (aim_even_place & chunk_0_even_place);
+    chunk_0_odd_place <= aim_odd_place | (aim_odd_place & chunk_0_odd_place);
+  end
+
   // Memory, chunk_1
   // With attributes: copies near their loads, which must not be merged.
   reg [15:0] chunk_1_memory_even_read;
@@ -6747,830 +5952,6 @@ module utf8_transcoder_64_memory (
     for (n = 0; n <= 15; n = n + 1) chunk_1_memory_odd[n] = 0;
   end
 
-  // Memory, chunk_2
-  // With attributes: copies near their loads, which must not be merged.
-  reg [15:0] chunk_2_memory_even_read;
-  reg [15:0] chunk_2_memory_odd_read;
-  reg [15:0] chunk_2_memory_1_even_read;
-  reg [15:0] chunk_2_memory_1_odd_read;
-  reg [15:0] chunk_2_memory_2_even_read;
-  reg [15:0] chunk_2_memory_2_odd_read;
-  reg [15:0] chunk_2_memory_3_even_read;
-  reg [15:0] chunk_2_memory_3_odd_read;
-  reg [15:0] chunk_2_memory_4_even_read;
-  reg [15:0] chunk_2_memory_4_odd_read;
-  reg [15:0] chunk_2_memory_5_even_read;
-  reg [15:0] chunk_2_memory_5_odd_read;
-  reg [15:0] chunk_2_memory_6_even_read;
-  reg [15:0] chunk_2_memory_6_odd_read;
-  reg [15:0] chunk_2_memory_7_even_read;
-  reg [15:0] chunk_2_memory_7_odd_read;
-  reg [3:0] chunk_2_even_next;
-  reg [3:0] chunk_2_odd_next;
-  reg chunk_2_is_odd;
-  (* keep = "true", dont_merge *) reg [3:0] chunk_2_even_place;
-  (* keep = "true", dont_merge *) reg [3:0] chunk_2_odd_place;
-  initial begin
-    chunk_2_memory_even_read = 16'h0; chunk_2_memory_odd_read = 16'h0;
-    chunk_2_memory_1_even_read = 16'h0; chunk_2_memory_1_odd_read = 16'h0;
-    chunk_2_memory_2_even_read = 16'h0; chunk_2_memory_2_odd_read = 16'h0;
-    chunk_2_memory_3_even_read = 16'h0; chunk_2_memory_3_odd_read = 16'h0;
-    chunk_2_memory_4_even_read = 16'h0; chunk_2_memory_4_odd_read = 16'h0;
-    chunk_2_memory_5_even_read = 16'h0; chunk_2_memory_5_odd_read = 16'h0;
-    chunk_2_memory_6_even_read = 16'h0; chunk_2_memory_6_odd_read = 16'h0;
-    chunk_2_memory_7_even_read = 16'h0; chunk_2_memory_7_odd_read = 16'h0; chunk_2_is_odd = 1'b0;
-    chunk_2_even_place = 4'h0; chunk_2_odd_place = 4'h0;
-  end
-  reg [15:0] chunk_2_memory_1_even [0:15];
-  initial begin : chunk_2_memory_1_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_2_memory_1_even[n] = 0;
-  end
-  reg [15:0] chunk_2_memory_1_odd [0:15];
-  initial begin : chunk_2_memory_1_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_2_memory_1_odd[n] = 0;
-  end
-  reg [15:0] chunk_2_memory_2_even [0:15];
-  initial begin : chunk_2_memory_2_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_2_memory_2_even[n] = 0;
-  end
-  reg [15:0] chunk_2_memory_2_odd [0:15];
-  initial begin : chunk_2_memory_2_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_2_memory_2_odd[n] = 0;
-  end
-  reg [15:0] chunk_2_memory_3_even [0:15];
-  initial begin : chunk_2_memory_3_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_2_memory_3_even[n] = 0;
-  end
-  reg [15:0] chunk_2_memory_3_odd [0:15];
-  initial begin : chunk_2_memory_3_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_2_memory_3_odd[n] = 0;
-  end
-  reg [15:0] chunk_2_memory_4_even [0:15];
-  initial begin : chunk_2_memory_4_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_2_memory_4_even[n] = 0;
-  end
-  reg [15:0] chunk_2_memory_4_odd [0:15];
-  initial begin : chunk_2_memory_4_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_2_memory_4_odd[n] = 0;
-  end
-  reg [15:0] chunk_2_memory_5_even [0:15];
-  initial begin : chunk_2_memory_5_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_2_memory_5_even[n] = 0;
-  end
-  reg [15:0] chunk_2_memory_5_odd [0:15];
-  initial begin : chunk_2_memory_5_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_2_memory_5_odd[n] = 0;
-  end
-  reg [15:0] chunk_2_memory_6_even [0:15];
-  initial begin : chunk_2_memory_6_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_2_memory_6_even[n] = 0;
-  end
-  reg [15:0] chunk_2_memory_6_odd [0:15];
-  initial begin : chunk_2_memory_6_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_2_memory_6_odd[n] = 0;
-  end
-  reg [15:0] chunk_2_memory_7_even [0:15];
-  initial begin : chunk_2_memory_7_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_2_memory_7_even[n] = 0;
-  end
-  reg [15:0] chunk_2_memory_7_odd [0:15];
-  initial begin : chunk_2_memory_7_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_2_memory_7_odd[n] = 0;
-  end
-  reg [15:0] chunk_2_memory_even [0:15];
-  initial begin : chunk_2_memory_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_2_memory_even[n] = 0;
-  end
-  reg [15:0] chunk_2_memory_odd [0:15];
-  initial begin : chunk_2_memory_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_2_memory_odd[n] = 0;
-  end
-
-  // Memory, chunk_3
-  // With attributes: copies near their loads, which must not be merged.
-  reg [15:0] chunk_3_memory_even_read;
-  reg [15:0] chunk_3_memory_odd_read;
-  reg [15:0] chunk_3_memory_1_even_read;
-  reg [15:0] chunk_3_memory_1_odd_read;
-  reg [15:0] chunk_3_memory_2_even_read;
-  reg [15:0] chunk_3_memory_2_odd_read;
-  reg [15:0] chunk_3_memory_3_even_read;
-  reg [15:0] chunk_3_memory_3_odd_read;
-  reg [15:0] chunk_3_memory_4_even_read;
-  reg [15:0] chunk_3_memory_4_odd_read;
-  reg [15:0] chunk_3_memory_5_even_read;
-  reg [15:0] chunk_3_memory_5_odd_read;
-  reg [15:0] chunk_3_memory_6_even_read;
-  reg [15:0] chunk_3_memory_6_odd_read;
-  reg [15:0] chunk_3_memory_7_even_read;
-  reg [15:0] chunk_3_memory_7_odd_read;
-  reg [3:0] chunk_3_even_next;
-  reg [3:0] chunk_3_odd_next;
-  reg chunk_3_is_odd;
-  (* keep = "true", dont_merge *) reg [3:0] chunk_3_even_place;
-  (* keep = "true", dont_merge *) reg [3:0] chunk_3_odd_place;
-  initial begin
-    chunk_3_memory_even_read = 16'h0; chunk_3_memory_odd_read = 16'h0;
-    chunk_3_memory_1_even_read = 16'h0; chunk_3_memory_1_odd_read = 16'h0;
-    chunk_3_memory_2_even_read = 16'h0; chunk_3_memory_2_odd_read = 16'h0;
-    chunk_3_memory_3_even_read = 16'h0; chunk_3_memory_3_odd_read = 16'h0;
-    chunk_3_memory_4_even_read = 16'h0; chunk_3_memory_4_odd_read = 16'h0;
-    chunk_3_memory_5_even_read = 16'h0; chunk_3_memory_5_odd_read = 16'h0;
-    chunk_3_memory_6_even_read = 16'h0; chunk_3_memory_6_odd_read = 16'h0;
-    chunk_3_memory_7_even_read = 16'h0; chunk_3_memory_7_odd_read = 16'h0; chunk_3_is_odd = 1'b0;
-    chunk_3_even_place = 4'h0; chunk_3_odd_place = 4'h0;
-  end
-  reg [15:0] chunk_3_memory_1_even [0:15];
-  initial begin : chunk_3_memory_1_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_3_memory_1_even[n] = 0;
-  end
-  reg [15:0] chunk_3_memory_1_odd [0:15];
-  initial begin : chunk_3_memory_1_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_3_memory_1_odd[n] = 0;
-  end
-  reg [15:0] chunk_3_memory_2_even [0:15];
-  initial begin : chunk_3_memory_2_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_3_memory_2_even[n] = 0;
-  end
-  reg [15:0] chunk_3_memory_2_odd [0:15];
-  initial begin : chunk_3_memory_2_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_3_memory_2_odd[n] = 0;
-  end
-  reg [15:0] chunk_3_memory_3_even [0:15];
-  initial begin : chunk_3_memory_3_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_3_memory_3_even[n] = 0;
-  end
-  reg [15:0] chunk_3_memory_3_odd [0:15];
-  initial begin : chunk_3_memory_3_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_3_memory_3_odd[n] = 0;
-  end
-  reg [15:0] chunk_3_memory_4_even [0:15];
-  initial begin : chunk_3_memory_4_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_3_memory_4_even[n] = 0;
-  end
-  reg [15:0] chunk_3_memory_4_odd [0:15];
-  initial begin : chunk_3_memory_4_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_3_memory_4_odd[n] = 0;
-  end
-  reg [15:0] chunk_3_memory_5_even [0:15];
-  initial begin : chunk_3_memory_5_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_3_memory_5_even[n] = 0;
-  end
-  reg [15:0] chunk_3_memory_5_odd [0:15];
-  initial begin : chunk_3_memory_5_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_3_memory_5_odd[n] = 0;
-  end
-  reg [15:0] chunk_3_memory_6_even [0:15];
-  initial begin : chunk_3_memory_6_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_3_memory_6_even[n] = 0;
-  end
-  reg [15:0] chunk_3_memory_6_odd [0:15];
-  initial begin : chunk_3_memory_6_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_3_memory_6_odd[n] = 0;
-  end
-  reg [15:0] chunk_3_memory_7_even [0:15];
-  initial begin : chunk_3_memory_7_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_3_memory_7_even[n] = 0;
-  end
-  reg [15:0] chunk_3_memory_7_odd [0:15];
-  initial begin : chunk_3_memory_7_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_3_memory_7_odd[n] = 0;
-  end
-  reg [15:0] chunk_3_memory_even [0:15];
-  initial begin : chunk_3_memory_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_3_memory_even[n] = 0;
-  end
-  reg [15:0] chunk_3_memory_odd [0:15];
-  initial begin : chunk_3_memory_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_3_memory_odd[n] = 0;
-  end
-
-  // Memory, chunk_4
-  // With attributes: copies near their loads, which must not be merged.
-  reg [15:0] chunk_4_memory_even_read;
-  reg [15:0] chunk_4_memory_odd_read;
-  reg [15:0] chunk_4_memory_1_even_read;
-  reg [15:0] chunk_4_memory_1_odd_read;
-  reg [15:0] chunk_4_memory_2_even_read;
-  reg [15:0] chunk_4_memory_2_odd_read;
-  reg [15:0] chunk_4_memory_3_even_read;
-  reg [15:0] chunk_4_memory_3_odd_read;
-  reg [15:0] chunk_4_memory_4_even_read;
-  reg [15:0] chunk_4_memory_4_odd_read;
-  reg [15:0] chunk_4_memory_5_even_read;
-  reg [15:0] chunk_4_memory_5_odd_read;
-  reg [15:0] chunk_4_memory_6_even_read;
-  reg [15:0] chunk_4_memory_6_odd_read;
-  reg [15:0] chunk_4_memory_7_even_read;
-  reg [15:0] chunk_4_memory_7_odd_read;
-  reg [3:0] chunk_4_even_next;
-  reg [3:0] chunk_4_odd_next;
-  reg chunk_4_is_odd;
-  (* keep = "true", dont_merge *) reg [3:0] chunk_4_even_place;
-  (* keep = "true", dont_merge *) reg [3:0] chunk_4_odd_place;
-  initial begin
-    chunk_4_memory_even_read = 16'h0; chunk_4_memory_odd_read = 16'h0;
-    chunk_4_memory_1_even_read = 16'h0; chunk_4_memory_1_odd_read = 16'h0;
-    chunk_4_memory_2_even_read = 16'h0; chunk_4_memory_2_odd_read = 16'h0;
-    chunk_4_memory_3_even_read = 16'h0; chunk_4_memory_3_odd_read = 16'h0;
-    chunk_4_memory_4_even_read = 16'h0; chunk_4_memory_4_odd_read = 16'h0;
-    chunk_4_memory_5_even_read = 16'h0; chunk_4_memory_5_odd_read = 16'h0;
-    chunk_4_memory_6_even_read = 16'h0; chunk_4_memory_6_odd_read = 16'h0;
-    chunk_4_memory_7_even_read = 16'h0; chunk_4_memory_7_odd_read = 16'h0; chunk_4_is_odd = 1'b0;
-    chunk_4_even_place = 4'h0; chunk_4_odd_place = 4'h0;
-  end
-  reg [15:0] chunk_4_memory_1_even [0:15];
-  initial begin : chunk_4_memory_1_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_4_memory_1_even[n] = 0;
-  end
-  reg [15:0] chunk_4_memory_1_odd [0:15];
-  initial begin : chunk_4_memory_1_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_4_memory_1_odd[n] = 0;
-  end
-  reg [15:0] chunk_4_memory_2_even [0:15];
-  initial begin : chunk_4_memory_2_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_4_memory_2_even[n] = 0;
-  end
-  reg [15:0] chunk_4_memory_2_odd [0:15];
-  initial begin : chunk_4_memory_2_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_4_memory_2_odd[n] = 0;
-  end
-  reg [15:0] chunk_4_memory_3_even [0:15];
-  initial begin : chunk_4_memory_3_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_4_memory_3_even[n] = 0;
-  end
-  reg [15:0] chunk_4_memory_3_odd [0:15];
-  initial begin : chunk_4_memory_3_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_4_memory_3_odd[n] = 0;
-  end
-  reg [15:0] chunk_4_memory_4_even [0:15];
-  initial begin : chunk_4_memory_4_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_4_memory_4_even[n] = 0;
-  end
-  reg [15:0] chunk_4_memory_4_odd [0:15];
-  initial begin : chunk_4_memory_4_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_4_memory_4_odd[n] = 0;
-  end
-  reg [15:0] chunk_4_memory_5_even [0:15];
-  initial begin : chunk_4_memory_5_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_4_memory_5_even[n] = 0;
-  end
-  reg [15:0] chunk_4_memory_5_odd [0:15];
-  initial begin : chunk_4_memory_5_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_4_memory_5_odd[n] = 0;
-  end
-  reg [15:0] chunk_4_memory_6_even [0:15];
-  initial begin : chunk_4_memory_6_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_4_memory_6_even[n] = 0;
-  end
-  reg [15:0] chunk_4_memory_6_odd [0:15];
-  initial begin : chunk_4_memory_6_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_4_memory_6_odd[n] = 0;
-  end
-  reg [15:0] chunk_4_memory_7_even [0:15];
-  initial begin : chunk_4_memory_7_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_4_memory_7_even[n] = 0;
-  end
-  reg [15:0] chunk_4_memory_7_odd [0:15];
-  initial begin : chunk_4_memory_7_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_4_memory_7_odd[n] = 0;
-  end
-  reg [15:0] chunk_4_memory_even [0:15];
-  initial begin : chunk_4_memory_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_4_memory_even[n] = 0;
-  end
-  reg [15:0] chunk_4_memory_odd [0:15];
-  initial begin : chunk_4_memory_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_4_memory_odd[n] = 0;
-  end
-
-  // Memory, chunk_5
-  // With attributes: copies near their loads, which must not be merged.
-  reg [15:0] chunk_5_memory_even_read;
-  reg [15:0] chunk_5_memory_odd_read;
-  reg [15:0] chunk_5_memory_1_even_read;
-  reg [15:0] chunk_5_memory_1_odd_read;
-  reg [15:0] chunk_5_memory_2_even_read;
-  reg [15:0] chunk_5_memory_2_odd_read;
-  reg [15:0] chunk_5_memory_3_even_read;
-  reg [15:0] chunk_5_memory_3_odd_read;
-  reg [15:0] chunk_5_memory_4_even_read;
-  reg [15:0] chunk_5_memory_4_odd_read;
-  reg [15:0] chunk_5_memory_5_even_read;
-  reg [15:0] chunk_5_memory_5_odd_read;
-  reg [15:0] chunk_5_memory_6_even_read;
-  reg [15:0] chunk_5_memory_6_odd_read;
-  reg [15:0] chunk_5_memory_7_even_read;
-  reg [15:0] chunk_5_memory_7_odd_read;
-  reg [3:0] chunk_5_even_next;
-  reg [3:0] chunk_5_odd_next;
-  reg chunk_5_is_odd;
-  (* keep = "true", dont_merge *) reg [3:0] chunk_5_even_place;
-  (* keep = "true", dont_merge *) reg [3:0] chunk_5_odd_place;
-  initial begin
-    chunk_5_memory_even_read = 16'h0; chunk_5_memory_odd_read = 16'h0;
-    chunk_5_memory_1_even_read = 16'h0; chunk_5_memory_1_odd_read = 16'h0;
-    chunk_5_memory_2_even_read = 16'h0; chunk_5_memory_2_odd_read = 16'h0;
-    chunk_5_memory_3_even_read = 16'h0; chunk_5_memory_3_odd_read = 16'h0;
-    chunk_5_memory_4_even_read = 16'h0; chunk_5_memory_4_odd_read = 16'h0;
-    chunk_5_memory_5_even_read = 16'h0; chunk_5_memory_5_odd_read = 16'h0;
-    chunk_5_memory_6_even_read = 16'h0; chunk_5_memory_6_odd_read = 16'h0;
-    chunk_5_memory_7_even_read = 16'h0; chunk_5_memory_7_odd_read = 16'h0; chunk_5_is_odd = 1'b0;
-    chunk_5_even_place = 4'h0; chunk_5_odd_place = 4'h0;
-  end
-  reg [15:0] chunk_5_memory_1_even [0:15];
-  initial begin : chunk_5_memory_1_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_5_memory_1_even[n] = 0;
-  end
-  reg [15:0] chunk_5_memory_1_odd [0:15];
-  initial begin : chunk_5_memory_1_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_5_memory_1_odd[n] = 0;
-  end
-  reg [15:0] chunk_5_memory_2_even [0:15];
-  initial begin : chunk_5_memory_2_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_5_memory_2_even[n] = 0;
-  end
-  reg [15:0] chunk_5_memory_2_odd [0:15];
-  initial begin : chunk_5_memory_2_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_5_memory_2_odd[n] = 0;
-  end
-  reg [15:0] chunk_5_memory_3_even [0:15];
-  initial begin : chunk_5_memory_3_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_5_memory_3_even[n] = 0;
-  end
-  reg [15:0] chunk_5_memory_3_odd [0:15];
-  initial begin : chunk_5_memory_3_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_5_memory_3_odd[n] = 0;
-  end
-  reg [15:0] chunk_5_memory_4_even [0:15];
-  initial begin : chunk_5_memory_4_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_5_memory_4_even[n] = 0;
-  end
-  reg [15:0] chunk_5_memory_4_odd [0:15];
-  initial begin : chunk_5_memory_4_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_5_memory_4_odd[n] = 0;
-  end
-  reg [15:0] chunk_5_memory_5_even [0:15];
-  initial begin : chunk_5_memory_5_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_5_memory_5_even[n] = 0;
-  end
-  reg [15:0] chunk_5_memory_5_odd [0:15];
-  initial begin : chunk_5_memory_5_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_5_memory_5_odd[n] = 0;
-  end
-  reg [15:0] chunk_5_memory_6_even [0:15];
-  initial begin : chunk_5_memory_6_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_5_memory_6_even[n] = 0;
-  end
-  reg [15:0] chunk_5_memory_6_odd [0:15];
-  initial begin : chunk_5_memory_6_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_5_memory_6_odd[n] = 0;
-  end
-  reg [15:0] chunk_5_memory_7_even [0:15];
-  initial begin : chunk_5_memory_7_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_5_memory_7_even[n] = 0;
-  end
-  reg [15:0] chunk_5_memory_7_odd [0:15];
-  initial begin : chunk_5_memory_7_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_5_memory_7_odd[n] = 0;
-  end
-  reg [15:0] chunk_5_memory_even [0:15];
-  initial begin : chunk_5_memory_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_5_memory_even[n] = 0;
-  end
-  reg [15:0] chunk_5_memory_odd [0:15];
-  initial begin : chunk_5_memory_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_5_memory_odd[n] = 0;
-  end
-
-  // Memory, chunk_6
-  // With attributes: copies near their loads, which must not be merged.
-  reg [15:0] chunk_6_memory_even_read;
-  reg [15:0] chunk_6_memory_odd_read;
-  reg [15:0] chunk_6_memory_1_even_read;
-  reg [15:0] chunk_6_memory_1_odd_read;
-  reg [15:0] chunk_6_memory_2_even_read;
-  reg [15:0] chunk_6_memory_2_odd_read;
-  reg [15:0] chunk_6_memory_3_even_read;
-  reg [15:0] chunk_6_memory_3_odd_read;
-  reg [15:0] chunk_6_memory_4_even_read;
-  reg [15:0] chunk_6_memory_4_odd_read;
-  reg [15:0] chunk_6_memory_5_even_read;
-  reg [15:0] chunk_6_memory_5_odd_read;
-  reg [15:0] chunk_6_memory_6_even_read;
-  reg [15:0] chunk_6_memory_6_odd_read;
-  reg [15:0] chunk_6_memory_7_even_read;
-  reg [15:0] chunk_6_memory_7_odd_read;
-  reg [3:0] chunk_6_even_next;
-  reg [3:0] chunk_6_odd_next;
-  reg chunk_6_is_odd;
-  (* keep = "true", dont_merge *) reg [3:0] chunk_6_even_place;
-  (* keep = "true", dont_merge *) reg [3:0] chunk_6_odd_place;
-  initial begin
-    chunk_6_memory_even_read = 16'h0; chunk_6_memory_odd_read = 16'h0;
-    chunk_6_memory_1_even_read = 16'h0; chunk_6_memory_1_odd_read = 16'h0;
-    chunk_6_memory_2_even_read = 16'h0; chunk_6_memory_2_odd_read = 16'h0;
-    chunk_6_memory_3_even_read = 16'h0; chunk_6_memory_3_odd_read = 16'h0;
-    chunk_6_memory_4_even_read = 16'h0; chunk_6_memory_4_odd_read = 16'h0;
-    chunk_6_memory_5_even_read = 16'h0; chunk_6_memory_5_odd_read = 16'h0;
-    chunk_6_memory_6_even_read = 16'h0; chunk_6_memory_6_odd_read = 16'h0;
-    chunk_6_memory_7_even_read = 16'h0; chunk_6_memory_7_odd_read = 16'h0; chunk_6_is_odd = 1'b0;
-    chunk_6_even_place = 4'h0; chunk_6_odd_place = 4'h0;
-  end
-  reg [15:0] chunk_6_memory_1_even [0:15];
-  initial begin : chunk_6_memory_1_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_6_memory_1_even[n] = 0;
-  end
-  reg [15:0] chunk_6_memory_1_odd [0:15];
-  initial begin : chunk_6_memory_1_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_6_memory_1_odd[n] = 0;
-  end
-  reg [15:0] chunk_6_memory_2_even [0:15];
-  initial begin : chunk_6_memory_2_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_6_memory_2_even[n] = 0;
-  end
-  reg [15:0] chunk_6_memory_2_odd [0:15];
-  initial begin : chunk_6_memory_2_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_6_memory_2_odd[n] = 0;
-  end
-  reg [15:0] chunk_6_memory_3_even [0:15];
-  initial begin : chunk_6_memory_3_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_6_memory_3_even[n] = 0;
-  end
-  reg [15:0] chunk_6_memory_3_odd [0:15];
-  initial begin : chunk_6_memory_3_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_6_memory_3_odd[n] = 0;
-  end
-  reg [15:0] chunk_6_memory_4_even [0:15];
-  initial begin : chunk_6_memory_4_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_6_memory_4_even[n] = 0;
-  end
-  reg [15:0] chunk_6_memory_4_odd [0:15];
-  initial begin : chunk_6_memory_4_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_6_memory_4_odd[n] = 0;
-  end
-  reg [15:0] chunk_6_memory_5_even [0:15];
-  initial begin : chunk_6_memory_5_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_6_memory_5_even[n] = 0;
-  end
-  reg [15:0] chunk_6_memory_5_odd [0:15];
-  initial begin : chunk_6_memory_5_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_6_memory_5_odd[n] = 0;
-  end
-  reg [15:0] chunk_6_memory_6_even [0:15];
-  initial begin : chunk_6_memory_6_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_6_memory_6_even[n] = 0;
-  end
-  reg [15:0] chunk_6_memory_6_odd [0:15];
-  initial begin : chunk_6_memory_6_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_6_memory_6_odd[n] = 0;
-  end
-  reg [15:0] chunk_6_memory_7_even [0:15];
-  initial begin : chunk_6_memory_7_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_6_memory_7_even[n] = 0;
-  end
-  reg [15:0] chunk_6_memory_7_odd [0:15];
-  initial begin : chunk_6_memory_7_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_6_memory_7_odd[n] = 0;
-  end
-  reg [15:0] chunk_6_memory_even [0:15];
-  initial begin : chunk_6_memory_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_6_memory_even[n] = 0;
-  end
-  reg [15:0] chunk_6_memory_odd [0:15];
-  initial begin : chunk_6_memory_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_6_memory_odd[n] = 0;
-  end
-
-  // Memory, chunk_7
-  // With attributes: copies near their loads, which must not be merged.
-  reg [15:0] chunk_7_memory_even_read;
-  reg [15:0] chunk_7_memory_odd_read;
-  reg [15:0] chunk_7_memory_1_even_read;
-  reg [15:0] chunk_7_memory_1_odd_read;
-  reg [15:0] chunk_7_memory_2_even_read;
-  reg [15:0] chunk_7_memory_2_odd_read;
-  reg [15:0] chunk_7_memory_3_even_read;
-  reg [15:0] chunk_7_memory_3_odd_read;
-  reg [15:0] chunk_7_memory_4_even_read;
-  reg [15:0] chunk_7_memory_4_odd_read;
-  reg [15:0] chunk_7_memory_5_even_read;
-  reg [15:0] chunk_7_memory_5_odd_read;
-  reg [15:0] chunk_7_memory_6_even_read;
-  reg [15:0] chunk_7_memory_6_odd_read;
-  reg [15:0] chunk_7_memory_7_even_read;
-  reg [15:0] chunk_7_memory_7_odd_read;
-  reg [3:0] chunk_7_even_next;
-  reg [3:0] chunk_7_odd_next;
-  reg chunk_7_is_odd;
-  (* keep = "true", dont_merge *) reg [3:0] chunk_7_even_place;
-  (* keep = "true", dont_merge *) reg [3:0] chunk_7_odd_place;
-  initial begin
-    chunk_7_memory_even_read = 16'h0; chunk_7_memory_odd_read = 16'h0;
-    chunk_7_memory_1_even_read = 16'h0; chunk_7_memory_1_odd_read = 16'h0;
-    chunk_7_memory_2_even_read = 16'h0; chunk_7_memory_2_odd_read = 16'h0;
-    chunk_7_memory_3_even_read = 16'h0; chunk_7_memory_3_odd_read = 16'h0;
-    chunk_7_memory_4_even_read = 16'h0; chunk_7_memory_4_odd_read = 16'h0;
-    chunk_7_memory_5_even_read = 16'h0; chunk_7_memory_5_odd_read = 16'h0;
-    chunk_7_memory_6_even_read = 16'h0; chunk_7_memory_6_odd_read = 16'h0;
-    chunk_7_memory_7_even_read = 16'h0; chunk_7_memory_7_odd_read = 16'h0; chunk_7_is_odd = 1'b0;
-    chunk_7_even_place = 4'h0; chunk_7_odd_place = 4'h0;
-  end
-  reg [15:0] chunk_7_memory_1_even [0:15];
-  initial begin : chunk_7_memory_1_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_7_memory_1_even[n] = 0;
-  end
-  reg [15:0] chunk_7_memory_1_odd [0:15];
-  initial begin : chunk_7_memory_1_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_7_memory_1_odd[n] = 0;
-  end
-  reg [15:0] chunk_7_memory_2_even [0:15];
-  initial begin : chunk_7_memory_2_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_7_memory_2_even[n] = 0;
-  end
-  reg [15:0] chunk_7_memory_2_odd [0:15];
-  initial begin : chunk_7_memory_2_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_7_memory_2_odd[n] = 0;
-  end
-  reg [15:0] chunk_7_memory_3_even [0:15];
-  initial begin : chunk_7_memory_3_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_7_memory_3_even[n] = 0;
-  end
-  reg [15:0] chunk_7_memory_3_odd [0:15];
-  initial begin : chunk_7_memory_3_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_7_memory_3_odd[n] = 0;
-  end
-  reg [15:0] chunk_7_memory_4_even [0:15];
-  initial begin : chunk_7_memory_4_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_7_memory_4_even[n] = 0;
-  end
-  reg [15:0] chunk_7_memory_4_odd [0:15];
-  initial begin : chunk_7_memory_4_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_7_memory_4_odd[n] = 0;
-  end
-  reg [15:0] chunk_7_memory_5_even [0:15];
-  initial begin : chunk_7_memory_5_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_7_memory_5_even[n] = 0;
-  end
-  reg [15:0] chunk_7_memory_5_odd [0:15];
-  initial begin : chunk_7_memory_5_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_7_memory_5_odd[n] = 0;
-  end
-  reg [15:0] chunk_7_memory_6_even [0:15];
-  initial begin : chunk_7_memory_6_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_7_memory_6_even[n] = 0;
-  end
-  reg [15:0] chunk_7_memory_6_odd [0:15];
-  initial begin : chunk_7_memory_6_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_7_memory_6_odd[n] = 0;
-  end
-  reg [15:0] chunk_7_memory_7_even [0:15];
-  initial begin : chunk_7_memory_7_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_7_memory_7_even[n] = 0;
-  end
-  reg [15:0] chunk_7_memory_7_odd [0:15];
-  initial begin : chunk_7_memory_7_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_7_memory_7_odd[n] = 0;
-  end
-  reg [15:0] chunk_7_memory_even [0:15];
-  initial begin : chunk_7_memory_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_7_memory_even[n] = 0;
-  end
-  reg [15:0] chunk_7_memory_odd [0:15];
-  initial begin : chunk_7_memory_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_7_memory_odd[n] = 0;
-  end
-
-  // Memory, chunk_8
-  // With attributes: copies near their loads, which must not be merged.
-  (* keep = "true", dont_merge *) reg chunk_8_even_writes;
-  (* keep = "true", dont_merge *) reg chunk_8_odd_writes;
-  (* keep = "true", dont_merge *) reg [3:0] chunk_8_place;
-  reg [65:0] chunk_8_memory_even_read;
-  reg [65:0] chunk_8_memory_odd_read;
-  reg [3:0] chunk_8_even_next;
-  reg [3:0] chunk_8_odd_next;
-  reg chunk_8_is_odd;
-  initial begin
-    chunk_8_even_writes = 1'b0; chunk_8_odd_writes = 1'b0; chunk_8_place = 4'h0;
-    chunk_8_memory_even_read = 66'h0; chunk_8_memory_odd_read = 66'h0; chunk_8_is_odd = 1'b0;
-  end
-  reg [65:0] chunk_8_memory_even [0:15];
-  initial begin : chunk_8_memory_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_8_memory_even[n] = 0;
-  end
-  reg [65:0] chunk_8_memory_odd [0:15];
-  initial begin : chunk_8_memory_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_8_memory_odd[n] = 0;
-  end
-
-  // Memory, chunk_0
-  wire [15:0] chunk_0_memory_even_word = chunk_0_memory_even[chunk_0_even_next];
-  wire [15:0] chunk_0_memory_odd_word = chunk_0_memory_odd[chunk_0_odd_next];
-  wire [15:0] chunk_0_memory_1_even_word = chunk_0_memory_1_even[chunk_0_even_next];
-  wire [15:0] chunk_0_memory_1_odd_word = chunk_0_memory_1_odd[chunk_0_odd_next];
-  wire [15:0] chunk_0_memory_2_even_word = chunk_0_memory_2_even[chunk_0_even_next];
-  wire [15:0] chunk_0_memory_2_odd_word = chunk_0_memory_2_odd[chunk_0_odd_next];
-  wire [15:0] chunk_0_memory_3_even_word = chunk_0_memory_3_even[chunk_0_even_next];
-  wire [15:0] chunk_0_memory_3_odd_word = chunk_0_memory_3_odd[chunk_0_odd_next];
-  wire [15:0] chunk_0_memory_4_even_word = chunk_0_memory_4_even[chunk_0_even_next];
-  wire [15:0] chunk_0_memory_4_odd_word = chunk_0_memory_4_odd[chunk_0_odd_next];
-  wire [15:0] chunk_0_memory_5_even_word = chunk_0_memory_5_even[chunk_0_even_next];
-  wire [15:0] chunk_0_memory_5_odd_word = chunk_0_memory_5_odd[chunk_0_odd_next];
-  wire [15:0] chunk_0_memory_6_even_word = chunk_0_memory_6_even[chunk_0_even_next];
-  wire [15:0] chunk_0_memory_6_odd_word = chunk_0_memory_6_odd[chunk_0_odd_next];
-  wire [15:0] chunk_0_memory_7_even_word = chunk_0_memory_7_even[chunk_0_even_next];
-  wire [15:0] chunk_0_memory_7_odd_word = chunk_0_memory_7_odd[chunk_0_odd_next];
-  always @(posedge clk) begin
-    if (store_even_writes_1) begin
-      chunk_0_memory_1_even[chunk_0_even_place] <= store_data[31:16];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_1) chunk_0_memory_1_odd[chunk_0_odd_place] <= store_data[31:16];
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_2) begin
-      chunk_0_memory_2_even[chunk_0_even_place] <= store_data[47:32];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_2) chunk_0_memory_2_odd[chunk_0_odd_place] <= store_data[47:32];
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_3) begin
-      chunk_0_memory_3_even[chunk_0_even_place] <= store_data[63:48];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_3) chunk_0_memory_3_odd[chunk_0_odd_place] <= store_data[63:48];
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_4) begin
-      chunk_0_memory_4_even[chunk_0_even_place] <= store_data[79:64];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_4) chunk_0_memory_4_odd[chunk_0_odd_place] <= store_data[79:64];
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_5) begin
-      chunk_0_memory_5_even[chunk_0_even_place] <= store_data[95:80];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_5) chunk_0_memory_5_odd[chunk_0_odd_place] <= store_data[95:80];
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_6) begin
-      chunk_0_memory_6_even[chunk_0_even_place] <= store_data[111:96];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_6) chunk_0_memory_6_odd[chunk_0_odd_place] <= store_data[111:96];
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_7) begin
-      chunk_0_memory_7_even[chunk_0_even_place] <= store_data[127:112];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_7) chunk_0_memory_7_odd[chunk_0_odd_place] <= store_data[127:112];
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_0) chunk_0_memory_even[chunk_0_even_place] <= store_data[15:0];
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_0) chunk_0_memory_odd[chunk_0_odd_place] <= store_data[15:0];
-  end
-  always @(posedge clk) begin
-    chunk_0_memory_even_read <= chunk_0_memory_even_word;
-    chunk_0_memory_odd_read <= chunk_0_memory_odd_word;
-    chunk_0_memory_1_even_read <= chunk_0_memory_1_even_word;
-    chunk_0_memory_1_odd_read <= chunk_0_memory_1_odd_word;
-    chunk_0_memory_2_even_read <= chunk_0_memory_2_even_word;
-    chunk_0_memory_2_odd_read <= chunk_0_memory_2_odd_word;
-    chunk_0_memory_3_even_read <= chunk_0_memory_3_even_word;
-    chunk_0_memory_3_odd_read <= chunk_0_memory_3_odd_word;
-    chunk_0_memory_4_even_read <= chunk_0_memory_4_even_word;
-    chunk_0_memory_4_odd_read <= chunk_0_memory_4_odd_word;
-    chunk_0_memory_5_even_read <= chunk_0_memory_5_even_word;
-    chunk_0_memory_5_odd_read <= chunk_0_memory_5_odd_word;
-    chunk_0_memory_6_even_read <= chunk_0_memory_6_even_word;
-    chunk_0_memory_6_odd_read <= chunk_0_memory_6_odd_word;
-    chunk_0_memory_7_even_read <= chunk_0_memory_7_even_word;
-    chunk_0_memory_7_odd_read <= chunk_0_memory_7_odd_word;
-    chunk_0_even_next <= ((next_even ^ even_flips_if_ready) & {4{o_ready}}) |
-        (((chunk_0_even_next & even_flips_if_ready) | (next_even & ~even_flips_if_ready)) &
-            ~{4{o_ready}});
-    chunk_0_odd_next <= ((next[4:1] ^ flips_if_ready[4:1]) & {4{o_ready}}) |
-        (((chunk_0_odd_next & flips_if_ready[4:1]) | (next[4:1] & ~flips_if_ready[4:1])) &
-            ~{4{o_ready}});
-    chunk_0_is_odd <= ((next[0] ^ flips_if_ready[0]) & o_ready) |
-        (((chunk_0_is_odd & flips_if_ready[0]) | (next[0] & ~flips_if_ready[0])) & ~o_ready);
-    chunk_0_even_place <= aim_even_place | (aim_even_place & chunk_0_even_place);
-    chunk_0_odd_place <= aim_odd_place | (aim_odd_place & chunk_0_odd_place);
-  end
-
-  // Memory, chunk_1
   wire [15:0] chunk_1_memory_even_word = chunk_1_memory_even[chunk_1_even_next];
   wire [15:0] chunk_1_memory_odd_word = chunk_1_memory_odd[chunk_1_odd_next];
   wire [15:0] chunk_1_memory_1_even_word = chunk_1_memory_1_even[chunk_1_even_next];
@@ -7693,6 +6074,120 @@ module utf8_transcoder_64_memory (
   end
 
   // Memory, chunk_2
+  // With attributes: copies near their loads, which must not be merged.
+  reg [15:0] chunk_2_memory_even_read;
+  reg [15:0] chunk_2_memory_odd_read;
+  reg [15:0] chunk_2_memory_1_even_read;
+  reg [15:0] chunk_2_memory_1_odd_read;
+  reg [15:0] chunk_2_memory_2_even_read;
+  reg [15:0] chunk_2_memory_2_odd_read;
+  reg [15:0] chunk_2_memory_3_even_read;
+  reg [15:0] chunk_2_memory_3_odd_read;
+  reg [15:0] chunk_2_memory_4_even_read;
+  reg [15:0] chunk_2_memory_4_odd_read;
+  reg [15:0] chunk_2_memory_5_even_read;
+  reg [15:0] chunk_2_memory_5_odd_read;
+  reg [15:0] chunk_2_memory_6_even_read;
+  reg [15:0] chunk_2_memory_6_odd_read;
+  reg [15:0] chunk_2_memory_7_even_read;
+  reg [15:0] chunk_2_memory_7_odd_read;
+  reg [3:0] chunk_2_even_next;
+  reg [3:0] chunk_2_odd_next;
+  reg chunk_2_is_odd;
+  (* keep = "true", dont_merge *) reg [3:0] chunk_2_even_place;
+  (* keep = "true", dont_merge *) reg [3:0] chunk_2_odd_place;
+  initial begin
+    chunk_2_memory_even_read = 16'h0; chunk_2_memory_odd_read = 16'h0;
+    chunk_2_memory_1_even_read = 16'h0; chunk_2_memory_1_odd_read = 16'h0;
+    chunk_2_memory_2_even_read = 16'h0; chunk_2_memory_2_odd_read = 16'h0;
+    chunk_2_memory_3_even_read = 16'h0; chunk_2_memory_3_odd_read = 16'h0;
+    chunk_2_memory_4_even_read = 16'h0; chunk_2_memory_4_odd_read = 16'h0;
+    chunk_2_memory_5_even_read = 16'h0; chunk_2_memory_5_odd_read = 16'h0;
+    chunk_2_memory_6_even_read = 16'h0; chunk_2_memory_6_odd_read = 16'h0;
+    chunk_2_memory_7_even_read = 16'h0; chunk_2_memory_7_odd_read = 16'h0; chunk_2_is_odd = 1'b0;
+    chunk_2_even_place = 4'h0; chunk_2_odd_place = 4'h0;
+  end
+  reg [15:0] chunk_2_memory_1_even [0:15];
+  initial begin : chunk_2_memory_1_even_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_2_memory_1_even[n] = 0;
+  end
+  reg [15:0] chunk_2_memory_1_odd [0:15];
+  initial begin : chunk_2_memory_1_odd_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_2_memory_1_odd[n] = 0;
+  end
+  reg [15:0] chunk_2_memory_2_even [0:15];
+  initial begin : chunk_2_memory_2_even_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_2_memory_2_even[n] = 0;
+  end
+  reg [15:0] chunk_2_memory_2_odd [0:15];
+  initial begin : chunk_2_memory_2_odd_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_2_memory_2_odd[n] = 0;
+  end
+  reg [15:0] chunk_2_memory_3_even [0:15];
+  initial begin : chunk_2_memory_3_even_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_2_memory_3_even[n] = 0;
+  end
+  reg [15:0] chunk_2_memory_3_odd [0:15];
+  initial begin : chunk_2_memory_3_odd_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_2_memory_3_odd[n] = 0;
+  end
+  reg [15:0] chunk_2_memory_4_even [0:15];
+  initial begin : chunk_2_memory_4_even_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_2_memory_4_even[n] = 0;
+  end
+  reg [15:0] chunk_2_memory_4_odd [0:15];
+  initial begin : chunk_2_memory_4_odd_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_2_memory_4_odd[n] = 0;
+  end
+  reg [15:0] chunk_2_memory_5_even [0:15];
+  initial begin : chunk_2_memory_5_even_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_2_memory_5_even[n] = 0;
+  end
+  reg [15:0] chunk_2_memory_5_odd [0:15];
+  initial begin : chunk_2_memory_5_odd_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_2_memory_5_odd[n] = 0;
+  end
+  reg [15:0] chunk_2_memory_6_even [0:15];
+  initial begin : chunk_2_memory_6_even_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_2_memory_6_even[n] = 0;
+  end
+  reg [15:0] chunk_2_memory_6_odd [0:15];
+  initial begin : chunk_2_memory_6_odd_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_2_memory_6_odd[n] = 0;
+  end
+  reg [15:0] chunk_2_memory_7_even [0:15];
+  initial begin : chunk_2_memory_7_even_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_2_memory_7_even[n] = 0;
+  end
+  reg [15:0] chunk_2_memory_7_odd [0:15];
+  initial begin : chunk_2_memory_7_odd_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_2_memory_7_odd[n] = 0;
+  end
+  reg [15:0] chunk_2_memory_even [0:15];
+  initial begin : chunk_2_memory_even_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_2_memory_even[n] = 0;
+  end
+  reg [15:0] chunk_2_memory_odd [0:15];
+  initial begin : chunk_2_memory_odd_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_2_memory_odd[n] = 0;
+  end
+
   wire [15:0] chunk_2_memory_even_word = chunk_2_memory_even[chunk_2_even_next];
   wire [15:0] chunk_2_memory_odd_word = chunk_2_memory_odd[chunk_2_odd_next];
   wire [15:0] chunk_2_memory_1_even_word = chunk_2_memory_1_even[chunk_2_even_next];
@@ -7817,6 +6312,120 @@ module utf8_transcoder_64_memory (
   end
 
   // Memory, chunk_3
+  // With attributes: copies near their loads, which must not be merged.
+  reg [15:0] chunk_3_memory_even_read;
+  reg [15:0] chunk_3_memory_odd_read;
+  reg [15:0] chunk_3_memory_1_even_read;
+  reg [15:0] chunk_3_memory_1_odd_read;
+  reg [15:0] chunk_3_memory_2_even_read;
+  reg [15:0] chunk_3_memory_2_odd_read;
+  reg [15:0] chunk_3_memory_3_even_read;
+  reg [15:0] chunk_3_memory_3_odd_read;
+  reg [15:0] chunk_3_memory_4_even_read;
+  reg [15:0] chunk_3_memory_4_odd_read;
+  reg [15:0] chunk_3_memory_5_even_read;
+  reg [15:0] chunk_3_memory_5_odd_read;
+  reg [15:0] chunk_3_memory_6_even_read;
+  reg [15:0] chunk_3_memory_6_odd_read;
+  reg [15:0] chunk_3_memory_7_even_read;
+  reg [15:0] chunk_3_memory_7_odd_read;
+  reg [3:0] chunk_3_even_next;
+  reg [3:0] chunk_3_odd_next;
+  reg chunk_3_is_odd;
+  (* keep = "true", dont_merge *) reg [3:0] chunk_3_even_place;
+  (* keep = "true", dont_merge *) reg [3:0] chunk_3_odd_place;
+  initial begin
+    chunk_3_memory_even_read = 16'h0; chunk_3_memory_odd_read = 16'h0;
+    chunk_3_memory_1_even_read = 16'h0; chunk_3_memory_1_odd_read = 16'h0;
+    chunk_3_memory_2_even_read = 16'h0; chunk_3_memory_2_odd_read = 16'h0;
+    chunk_3_memory_3_even_read = 16'h0; chunk_3_memory_3_odd_read = 16'h0;
+    chunk_3_memory_4_even_read = 16'h0; chunk_3_memory_4_odd_read = 16'h0;
+    chunk_3_memory_5_even_read = 16'h0; chunk_3_memory_5_odd_read = 16'h0;
+    chunk_3_memory_6_even_read = 16'h0; chunk_3_memory_6_odd_read = 16'h0;
+    chunk_3_memory_7_even_read = 16'h0; chunk_3_memory_7_odd_read = 16'h0; chunk_3_is_odd = 1'b0;
+    chunk_3_even_place = 4'h0; chunk_3_odd_place = 4'h0;
+  end
+  reg [15:0] chunk_3_memory_1_even [0:15];
+  initial begin : chunk_3_memory_1_even_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_3_memory_1_even[n] = 0;
+  end
+  reg [15:0] chunk_3_memory_1_odd [0:15];
+  initial begin : chunk_3_memory_1_odd_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_3_memory_1_odd[n] = 0;
+  end
+  reg [15:0] chunk_3_memory_2_even [0:15];
+  initial begin : chunk_3_memory_2_even_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_3_memory_2_even[n] = 0;
+  end
+  reg [15:0] chunk_3_memory_2_odd [0:15];
+  initial begin : chunk_3_memory_2_odd_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_3_memory_2_odd[n] = 0;
+  end
+  reg [15:0] chunk_3_memory_3_even [0:15];
+  initial begin : chunk_3_memory_3_even_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_3_memory_3_even[n] = 0;
+  end
+  reg [15:0] chunk_3_memory_3_odd [0:15];
+  initial begin : chunk_3_memory_3_odd_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_3_memory_3_odd[n] = 0;
+  end
+  reg [15:0] chunk_3_memory_4_even [0:15];
+  initial begin : chunk_3_memory_4_even_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_3_memory_4_even[n] = 0;
+  end
+  reg [15:0] chunk_3_memory_4_odd [0:15];
+  initial begin : chunk_3_memory_4_odd_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_3_memory_4_odd[n] = 0;
+  end
+  reg [15:0] chunk_3_memory_5_even [0:15];
+  initial begin : chunk_3_memory_5_even_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_3_memory_5_even[n] = 0;
+  end
+  reg [15:0] chunk_3_memory_5_odd [0:15];
+  initial begin : chunk_3_memory_5_odd_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_3_memory_5_odd[n] = 0;
+  end
+  reg [15:0] chunk_3_memory_6_even [0:15];
+  initial begin : chunk_3_memory_6_even_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_3_memory_6_even[n] = 0;
+  end
+  reg [15:0] chunk_3_memory_6_odd [0:15];
+  initial begin : chunk_3_memory_6_odd_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_3_memory_6_odd[n] = 0;
+  end
+  reg [15:0] chunk_3_memory_7_even [0:15];
+  initial begin : chunk_3_memory_7_even_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_3_memory_7_even[n] = 0;
+  end
+  reg [15:0] chunk_3_memory_7_odd [0:15];
+  initial begin : chunk_3_memory_7_odd_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_3_memory_7_odd[n] = 0;
+  end
+  reg [15:0] chunk_3_memory_even [0:15];
+  initial begin : chunk_3_memory_even_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_3_memory_even[n] = 0;
+  end
+  reg [15:0] chunk_3_memory_odd [0:15];
+  initial begin : chunk_3_memory_odd_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_3_memory_odd[n] = 0;
+  end
+
   wire [15:0] chunk_3_memory_even_word = chunk_3_memory_even[chunk_3_even_next];
   wire [15:0] chunk_3_memory_odd_word = chunk_3_memory_odd[chunk_3_odd_next];
   wire [15:0] chunk_3_memory_1_even_word = chunk_3_memory_1_even[chunk_3_even_next];
@@ -7941,6 +6550,120 @@ module utf8_transcoder_64_memory (
   end
 
   // Memory, chunk_4
+  // With attributes: copies near their loads, which must not be merged.
+  reg [15:0] chunk_4_memory_even_read;
+  reg [15:0] chunk_4_memory_odd_read;
+  reg [15:0] chunk_4_memory_1_even_read;
+  reg [15:0] chunk_4_memory_1_odd_read;
+  reg [15:0] chunk_4_memory_2_even_read;
+  reg [15:0] chunk_4_memory_2_odd_read;
+  reg [15:0] chunk_4_memory_3_even_read;
+  reg [15:0] chunk_4_memory_3_odd_read;
+  reg [15:0] chunk_4_memory_4_even_read;
+  reg [15:0] chunk_4_memory_4_odd_read;
+  reg [15:0] chunk_4_memory_5_even_read;
+  reg [15:0] chunk_4_memory_5_odd_read;
+  reg [15:0] chunk_4_memory_6_even_read;
+  reg [15:0] chunk_4_memory_6_odd_read;
+  reg [15:0] chunk_4_memory_7_even_read;
+  reg [15:0] chunk_4_memory_7_odd_read;
+  reg [3:0] chunk_4_even_next;
+  reg [3:0] chunk_4_odd_next;
+  reg chunk_4_is_odd;
+  (* keep = "true", dont_merge *) reg [3:0] chunk_4_even_place;
+  (* keep = "true", dont_merge *) reg [3:0] chunk_4_odd_place;
+  initial begin
+    chunk_4_memory_even_read = 16'h0; chunk_4_memory_odd_read = 16'h0;
+    chunk_4_memory_1_even_read = 16'h0; chunk_4_memory_1_odd_read = 16'h0;
+    chunk_4_memory_2_even_read = 16'h0; chunk_4_memory_2_odd_read = 16'h0;
+    chunk_4_memory_3_even_read = 16'h0; chunk_4_memory_3_odd_read = 16'h0;
+    chunk_4_memory_4_even_read = 16'h0; chunk_4_memory_4_odd_read = 16'h0;
+    chunk_4_memory_5_even_read = 16'h0; chunk_4_memory_5_odd_read = 16'h0;
+    chunk_4_memory_6_even_read = 16'h0; chunk_4_memory_6_odd_read = 16'h0;
+    chunk_4_memory_7_even_read = 16'h0; chunk_4_memory_7_odd_read = 16'h0; chunk_4_is_odd = 1'b0;
+    chunk_4_even_place = 4'h0; chunk_4_odd_place = 4'h0;
+  end
+  reg [15:0] chunk_4_memory_1_even [0:15];
+  initial begin : chunk_4_memory_1_even_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_4_memory_1_even[n] = 0;
+  end
+  reg [15:0] chunk_4_memory_1_odd [0:15];
+  initial begin : chunk_4_memory_1_odd_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_4_memory_1_odd[n] = 0;
+  end
+  reg [15:0] chunk_4_memory_2_even [0:15];
+  initial begin : chunk_4_memory_2_even_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_4_memory_2_even[n] = 0;
+  end
+  reg [15:0] chunk_4_memory_2_odd [0:15];
+  initial begin : chunk_4_memory_2_odd_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_4_memory_2_odd[n] = 0;
+  end
+  reg [15:0] chunk_4_memory_3_even [0:15];
+  initial begin : chunk_4_memory_3_even_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_4_memory_3_even[n] = 0;
+  end
+  reg [15:0] chunk_4_memory_3_odd [0:15];
+  initial begin : chunk_4_memory_3_odd_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_4_memory_3_odd[n] = 0;
+  end
+  reg [15:0] chunk_4_memory_4_even [0:15];
+  initial begin : chunk_4_memory_4_even_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_4_memory_4_even[n] = 0;
+  end
+  reg [15:0] chunk_4_memory_4_odd [0:15];
+  initial begin : chunk_4_memory_4_odd_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_4_memory_4_odd[n] = 0;
+  end
+  reg [15:0] chunk_4_memory_5_even [0:15];
+  initial begin : chunk_4_memory_5_even_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_4_memory_5_even[n] = 0;
+  end
+  reg [15:0] chunk_4_memory_5_odd [0:15];
+  initial begin : chunk_4_memory_5_odd_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_4_memory_5_odd[n] = 0;
+  end
+  reg [15:0] chunk_4_memory_6_even [0:15];
+  initial begin : chunk_4_memory_6_even_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_4_memory_6_even[n] = 0;
+  end
+  reg [15:0] chunk_4_memory_6_odd [0:15];
+  initial begin : chunk_4_memory_6_odd_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_4_memory_6_odd[n] = 0;
+  end
+  reg [15:0] chunk_4_memory_7_even [0:15];
+  initial begin : chunk_4_memory_7_even_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_4_memory_7_even[n] = 0;
+  end
+  reg [15:0] chunk_4_memory_7_odd [0:15];
+  initial begin : chunk_4_memory_7_odd_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_4_memory_7_odd[n] = 0;
+  end
+  reg [15:0] chunk_4_memory_even [0:15];
+  initial begin : chunk_4_memory_even_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_4_memory_even[n] = 0;
+  end
+  reg [15:0] chunk_4_memory_odd [0:15];
+  initial begin : chunk_4_memory_odd_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_4_memory_odd[n] = 0;
+  end
+
   wire [15:0] chunk_4_memory_even_word = chunk_4_memory_even[chunk_4_even_next];
   wire [15:0] chunk_4_memory_odd_word = chunk_4_memory_odd[chunk_4_odd_next];
   wire [15:0] chunk_4_memory_1_even_word = chunk_4_memory_1_even[chunk_4_even_next];
@@ -8065,6 +6788,120 @@ module utf8_transcoder_64_memory (
   end
 
   // Memory, chunk_5
+  // With attributes: copies near their loads, which must not be merged.
+  reg [15:0] chunk_5_memory_even_read;
+  reg [15:0] chunk_5_memory_odd_read;
+  reg [15:0] chunk_5_memory_1_even_read;
+  reg [15:0] chunk_5_memory_1_odd_read;
+  reg [15:0] chunk_5_memory_2_even_read;
+  reg [15:0] chunk_5_memory_2_odd_read;
+  reg [15:0] chunk_5_memory_3_even_read;
+  reg [15:0] chunk_5_memory_3_odd_read;
+  reg [15:0] chunk_5_memory_4_even_read;
+  reg [15:0] chunk_5_memory_4_odd_read;
+  reg [15:0] chunk_5_memory_5_even_read;
+  reg [15:0] chunk_5_memory_5_odd_read;
+  reg [15:0] chunk_5_memory_6_even_read;
+  reg [15:0] chunk_5_memory_6_odd_read;
+  reg [15:0] chunk_5_memory_7_even_read;
+  reg [15:0] chunk_5_memory_7_odd_read;
+  reg [3:0] chunk_5_even_next;
+  reg [3:0] chunk_5_odd_next;
+  reg chunk_5_is_odd;
+  (* keep = "true", dont_merge *) reg [3:0] chunk_5_even_place;
+  (* keep = "true", dont_merge *) reg [3:0] chunk_5_odd_place;
+  initial begin
+    chunk_5_memory_even_read = 16'h0; chunk_5_memory_odd_read = 16'h0;
+    chunk_5_memory_1_even_read = 16'h0; chunk_5_memory_1_odd_read = 16'h0;
+    chunk_5_memory_2_even_read = 16'h0; chunk_5_memory_2_odd_read = 16'h0;
+    chunk_5_memory_3_even_read = 16'h0; chunk_5_memory_3_odd_read = 16'h0;
+    chunk_5_memory_4_even_read = 16'h0; chunk_5_memory_4_odd_read = 16'h0;
+    chunk_5_memory_5_even_read = 16'h0; chunk_5_memory_5_odd_read = 16'h0;
+    chunk_5_memory_6_even_read = 16'h0; chunk_5_memory_6_odd_read = 16'h0;
+    chunk_5_memory_7_even_read = 16'h0; chunk_5_memory_7_odd_read = 16'h0; chunk_5_is_odd = 1'b0;
+    chunk_5_even_place = 4'h0; chunk_5_odd_place = 4'h0;
+  end
+  reg [15:0] chunk_5_memory_1_even [0:15];
+  initial begin : chunk_5_memory_1_even_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_5_memory_1_even[n] = 0;
+  end
+  reg [15:0] chunk_5_memory_1_odd [0:15];
+  initial begin : chunk_5_memory_1_odd_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_5_memory_1_odd[n] = 0;
+  end
+  reg [15:0] chunk_5_memory_2_even [0:15];
+  initial begin : chunk_5_memory_2_even_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_5_memory_2_even[n] = 0;
+  end
+  reg [15:0] chunk_5_memory_2_odd [0:15];
+  initial begin : chunk_5_memory_2_odd_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_5_memory_2_odd[n] = 0;
+  end
+  reg [15:0] chunk_5_memory_3_even [0:15];
+  initial begin : chunk_5_memory_3_even_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_5_memory_3_even[n] = 0;
+  end
+  reg [15:0] chunk_5_memory_3_odd [0:15];
+  initial begin : chunk_5_memory_3_odd_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_5_memory_3_odd[n] = 0;
+  end
+  reg [15:0] chunk_5_memory_4_even [0:15];
+  initial begin : chunk_5_memory_4_even_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_5_memory_4_even[n] = 0;
+  end
+  reg [15:0] chunk_5_memory_4_odd [0:15];
+  initial begin : chunk_5_memory_4_odd_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_5_memory_4_odd[n] = 0;
+  end
+  reg [15:0] chunk_5_memory_5_even [0:15];
+  initial begin : chunk_5_memory_5_even_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_5_memory_5_even[n] = 0;
+  end
+  reg [15:0] chunk_5_memory_5_odd [0:15];
+  initial begin : chunk_5_memory_5_odd_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_5_memory_5_odd[n] = 0;
+  end
+  reg [15:0] chunk_5_memory_6_even [0:15];
+  initial begin : chunk_5_memory_6_even_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_5_memory_6_even[n] = 0;
+  end
+  reg [15:0] chunk_5_memory_6_odd [0:15];
+  initial begin : chunk_5_memory_6_odd_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_5_memory_6_odd[n] = 0;
+  end
+  reg [15:0] chunk_5_memory_7_even [0:15];
+  initial begin : chunk_5_memory_7_even_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_5_memory_7_even[n] = 0;
+  end
+  reg [15:0] chunk_5_memory_7_odd [0:15];
+  initial begin : chunk_5_memory_7_odd_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_5_memory_7_odd[n] = 0;
+  end
+  reg [15:0] chunk_5_memory_even [0:15];
+  initial begin : chunk_5_memory_even_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_5_memory_even[n] = 0;
+  end
+  reg [15:0] chunk_5_memory_odd [0:15];
+  initial begin : chunk_5_memory_odd_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_5_memory_odd[n] = 0;
+  end
+
   wire [15:0] chunk_5_memory_even_word = chunk_5_memory_even[chunk_5_even_next];
   wire [15:0] chunk_5_memory_odd_word = chunk_5_memory_odd[chunk_5_odd_next];
   wire [15:0] chunk_5_memory_1_even_word = chunk_5_memory_1_even[chunk_5_even_next];
@@ -8189,6 +7026,120 @@ module utf8_transcoder_64_memory (
   end
 
   // Memory, chunk_6
+  // With attributes: copies near their loads, which must not be merged.
+  reg [15:0] chunk_6_memory_even_read;
+  reg [15:0] chunk_6_memory_odd_read;
+  reg [15:0] chunk_6_memory_1_even_read;
+  reg [15:0] chunk_6_memory_1_odd_read;
+  reg [15:0] chunk_6_memory_2_even_read;
+  reg [15:0] chunk_6_memory_2_odd_read;
+  reg [15:0] chunk_6_memory_3_even_read;
+  reg [15:0] chunk_6_memory_3_odd_read;
+  reg [15:0] chunk_6_memory_4_even_read;
+  reg [15:0] chunk_6_memory_4_odd_read;
+  reg [15:0] chunk_6_memory_5_even_read;
+  reg [15:0] chunk_6_memory_5_odd_read;
+  reg [15:0] chunk_6_memory_6_even_read;
+  reg [15:0] chunk_6_memory_6_odd_read;
+  reg [15:0] chunk_6_memory_7_even_read;
+  reg [15:0] chunk_6_memory_7_odd_read;
+  reg [3:0] chunk_6_even_next;
+  reg [3:0] chunk_6_odd_next;
+  reg chunk_6_is_odd;
+  (* keep = "true", dont_merge *) reg [3:0] chunk_6_even_place;
+  (* keep = "true", dont_merge *) reg [3:0] chunk_6_odd_place;
+  initial begin
+    chunk_6_memory_even_read = 16'h0; chunk_6_memory_odd_read = 16'h0;
+    chunk_6_memory_1_even_read = 16'h0; chunk_6_memory_1_odd_read = 16'h0;
+    chunk_6_memory_2_even_read = 16'h0; chunk_6_memory_2_odd_read = 16'h0;
+    chunk_6_memory_3_even_read = 16'h0; chunk_6_memory_3_odd_read = 16'h0;
+    chunk_6_memory_4_even_read = 16'h0; chunk_6_memory_4_odd_read = 16'h0;
+    chunk_6_memory_5_even_read = 16'h0; chunk_6_memory_5_odd_read = 16'h0;
+    chunk_6_memory_6_even_read = 16'h0; chunk_6_memory_6_odd_read = 16'h0;
+    chunk_6_memory_7_even_read = 16'h0; chunk_6_memory_7_odd_read = 16'h0; chunk_6_is_odd = 1'b0;
+    chunk_6_even_place = 4'h0; chunk_6_odd_place = 4'h0;
+  end
+  reg [15:0] chunk_6_memory_1_even [0:15];
+  initial begin : chunk_6_memory_1_even_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_6_memory_1_even[n] = 0;
+  end
+  reg [15:0] chunk_6_memory_1_odd [0:15];
+  initial begin : chunk_6_memory_1_odd_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_6_memory_1_odd[n] = 0;
+  end
+  reg [15:0] chunk_6_memory_2_even [0:15];
+  initial begin : chunk_6_memory_2_even_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_6_memory_2_even[n] = 0;
+  end
+  reg [15:0] chunk_6_memory_2_odd [0:15];
+  initial begin : chunk_6_memory_2_odd_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_6_memory_2_odd[n] = 0;
+  end
+  reg [15:0] chunk_6_memory_3_even [0:15];
+  initial begin : chunk_6_memory_3_even_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_6_memory_3_even[n] = 0;
+  end
+  reg [15:0] chunk_6_memory_3_odd [0:15];
+  initial begin : chunk_6_memory_3_odd_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_6_memory_3_odd[n] = 0;
+  end
+  reg [15:0] chunk_6_memory_4_even [0:15];
+  initial begin : chunk_6_memory_4_even_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_6_memory_4_even[n] = 0;
+  end
+  reg [15:0] chunk_6_memory_4_odd [0:15];
+  initial begin : chunk_6_memory_4_odd_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_6_memory_4_odd[n] = 0;
+  end
+  reg [15:0] chunk_6_memory_5_even [0:15];
+  initial begin : chunk_6_memory_5_even_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_6_memory_5_even[n] = 0;
+  end
+  reg [15:0] chunk_6_memory_5_odd [0:15];
+  initial begin : chunk_6_memory_5_odd_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_6_memory_5_odd[n] = 0;
+  end
+  reg [15:0] chunk_6_memory_6_even [0:15];
+  initial begin : chunk_6_memory_6_even_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_6_memory_6_even[n] = 0;
+  end
+  reg [15:0] chunk_6_memory_6_odd [0:15];
+  initial begin : chunk_6_memory_6_odd_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_6_memory_6_odd[n] = 0;
+  end
+  reg [15:0] chunk_6_memory_7_even [0:15];
+  initial begin : chunk_6_memory_7_even_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_6_memory_7_even[n] = 0;
+  end
+  reg [15:0] chunk_6_memory_7_odd [0:15];
+  initial begin : chunk_6_memory_7_odd_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_6_memory_7_odd[n] = 0;
+  end
+  reg [15:0] chunk_6_memory_even [0:15];
+  initial begin : chunk_6_memory_even_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_6_memory_even[n] = 0;
+  end
+  reg [15:0] chunk_6_memory_odd [0:15];
+  initial begin : chunk_6_memory_odd_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_6_memory_odd[n] = 0;
+  end
+
   wire [15:0] chunk_6_memory_even_word = chunk_6_memory_even[chunk_6_even_next];
   wire [15:0] chunk_6_memory_odd_word = chunk_6_memory_odd[chunk_6_odd_next];
   wire [15:0] chunk_6_memory_1_even_word = chunk_6_memory_1_even[chunk_6_even_next];
@@ -8313,6 +7264,120 @@ module utf8_transcoder_64_memory (
   end
 
   // Memory, chunk_7
+  // With attributes: copies near their loads, which must not be merged.
+  reg [15:0] chunk_7_memory_even_read;
+  reg [15:0] chunk_7_memory_odd_read;
+  reg [15:0] chunk_7_memory_1_even_read;
+  reg [15:0] chunk_7_memory_1_odd_read;
+  reg [15:0] chunk_7_memory_2_even_read;
+  reg [15:0] chunk_7_memory_2_odd_read;
+  reg [15:0] chunk_7_memory_3_even_read;
+  reg [15:0] chunk_7_memory_3_odd_read;
+  reg [15:0] chunk_7_memory_4_even_read;
+  reg [15:0] chunk_7_memory_4_odd_read;
+  reg [15:0] chunk_7_memory_5_even_read;
+  reg [15:0] chunk_7_memory_5_odd_read;
+  reg [15:0] chunk_7_memory_6_even_read;
+  reg [15:0] chunk_7_memory_6_odd_read;
+  reg [15:0] chunk_7_memory_7_even_read;
+  reg [15:0] chunk_7_memory_7_odd_read;
+  reg [3:0] chunk_7_even_next;
+  reg [3:0] chunk_7_odd_next;
+  reg chunk_7_is_odd;
+  (* keep = "true", dont_merge *) reg [3:0] chunk_7_even_place;
+  (* keep = "true", dont_merge *) reg [3:0] chunk_7_odd_place;
+  initial begin
+    chunk_7_memory_even_read = 16'h0; chunk_7_memory_odd_read = 16'h0;
+    chunk_7_memory_1_even_read = 16'h0; chunk_7_memory_1_odd_read = 16'h0;
+    chunk_7_memory_2_even_read = 16'h0; chunk_7_memory_2_odd_read = 16'h0;
+    chunk_7_memory_3_even_read = 16'h0; chunk_7_memory_3_odd_read = 16'h0;
+    chunk_7_memory_4_even_read = 16'h0; chunk_7_memory_4_odd_read = 16'h0;
+    chunk_7_memory_5_even_read = 16'h0; chunk_7_memory_5_odd_read = 16'h0;
+    chunk_7_memory_6_even_read = 16'h0; chunk_7_memory_6_odd_read = 16'h0;
+    chunk_7_memory_7_even_read = 16'h0; chunk_7_memory_7_odd_read = 16'h0; chunk_7_is_odd = 1'b0;
+    chunk_7_even_place = 4'h0; chunk_7_odd_place = 4'h0;
+  end
+  reg [15:0] chunk_7_memory_1_even [0:15];
+  initial begin : chunk_7_memory_1_even_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_7_memory_1_even[n] = 0;
+  end
+  reg [15:0] chunk_7_memory_1_odd [0:15];
+  initial begin : chunk_7_memory_1_odd_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_7_memory_1_odd[n] = 0;
+  end
+  reg [15:0] chunk_7_memory_2_even [0:15];
+  initial begin : chunk_7_memory_2_even_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_7_memory_2_even[n] = 0;
+  end
+  reg [15:0] chunk_7_memory_2_odd [0:15];
+  initial begin : chunk_7_memory_2_odd_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_7_memory_2_odd[n] = 0;
+  end
+  reg [15:0] chunk_7_memory_3_even [0:15];
+  initial begin : chunk_7_memory_3_even_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_7_memory_3_even[n] = 0;
+  end
+  reg [15:0] chunk_7_memory_3_odd [0:15];
+  initial begin : chunk_7_memory_3_odd_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_7_memory_3_odd[n] = 0;
+  end
+  reg [15:0] chunk_7_memory_4_even [0:15];
+  initial begin : chunk_7_memory_4_even_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_7_memory_4_even[n] = 0;
+  end
+  reg [15:0] chunk_7_memory_4_odd [0:15];
+  initial begin : chunk_7_memory_4_odd_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_7_memory_4_odd[n] = 0;
+  end
+  reg [15:0] chunk_7_memory_5_even [0:15];
+  initial begin : chunk_7_memory_5_even_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_7_memory_5_even[n] = 0;
+  end
+  reg [15:0] chunk_7_memory_5_odd [0:15];
+  initial begin : chunk_7_memory_5_odd_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_7_memory_5_odd[n] = 0;
+  end
+  reg [15:0] chunk_7_memory_6_even [0:15];
+  initial begin : chunk_7_memory_6_even_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_7_memory_6_even[n] = 0;
+  end
+  reg [15:0] chunk_7_memory_6_odd [0:15];
+  initial begin : chunk_7_memory_6_odd_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_7_memory_6_odd[n] = 0;
+  end
+  reg [15:0] chunk_7_memory_7_even [0:15];
+  initial begin : chunk_7_memory_7_even_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_7_memory_7_even[n] = 0;
+  end
+  reg [15:0] chunk_7_memory_7_odd [0:15];
+  initial begin : chunk_7_memory_7_odd_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_7_memory_7_odd[n] = 0;
+  end
+  reg [15:0] chunk_7_memory_even [0:15];
+  initial begin : chunk_7_memory_even_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_7_memory_even[n] = 0;
+  end
+  reg [15:0] chunk_7_memory_odd [0:15];
+  initial begin : chunk_7_memory_odd_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_7_memory_odd[n] = 0;
+  end
+
   wire [15:0] chunk_7_memory_even_word = chunk_7_memory_even[chunk_7_even_next];
   wire [15:0] chunk_7_memory_odd_word = chunk_7_memory_odd[chunk_7_odd_next];
   wire [15:0] chunk_7_memory_1_even_word = chunk_7_memory_1_even[chunk_7_even_next];
@@ -8437,6 +7502,30 @@ module utf8_transcoder_64_memory (
   end
 
   // Memory, chunk_8
+  // With attributes: copies near their loads, which must not be merged.
+  (* keep = "true", dont_merge *) reg chunk_8_even_writes;
+  (* keep = "true", dont_merge *) reg chunk_8_odd_writes;
+  (* keep = "true", dont_merge *) reg [3:0] chunk_8_place;
+  reg [65:0] chunk_8_memory_even_read;
+  reg [65:0] chunk_8_memory_odd_read;
+  reg [3:0] chunk_8_even_next;
+  reg [3:0] chunk_8_odd_next;
+  reg chunk_8_is_odd;
+  initial begin
+    chunk_8_even_writes = 1'b0; chunk_8_odd_writes = 1'b0; chunk_8_place = 4'h0;
+    chunk_8_memory_even_read = 66'h0; chunk_8_memory_odd_read = 66'h0; chunk_8_is_odd = 1'b0;
+  end
+  reg [65:0] chunk_8_memory_even [0:15];
+  initial begin : chunk_8_memory_even_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_8_memory_even[n] = 0;
+  end
+  reg [65:0] chunk_8_memory_odd [0:15];
+  initial begin : chunk_8_memory_odd_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_8_memory_odd[n] = 0;
+  end
+
   wire [65:0] chunk_8_memory_even_word = chunk_8_memory_even[chunk_8_even_next];
   wire [65:0] chunk_8_memory_odd_word = chunk_8_memory_odd[chunk_8_odd_next];
   always @(posedge clk) begin
@@ -8679,7 +7768,6 @@ module utf8_transcoder_64_flow_control (
     even_flips_if_ready_1 = 4'h0; next_even_2 = 4'h1; even_flips_if_ready_2 = 4'h0; accepts = 1'b0;
   end
 
-  // Flow control: which beat is the next to come out, and credit
   wire logic_1 = (held_newest[1:0] == 2'b00) | (held_newest[1:0] == 2'b01) |
       (held_newest[1:0] == 2'b10);
   wire [3:0] logic_2 = ((next[4:1] ^ {&next[3:1], &next[2:1], next[1], 1'b1}) & {4{next[0]}}) |

@@ -251,9 +251,7 @@ module utf8_validator_64 (
   );
 
   // Outputs
-  assign m_axis_tdata = {chunk_3_memory_out[31:0],
-      chunk_2_memory_out,
-      chunk_1_memory_out,
+  assign m_axis_tdata = {chunk_3_memory_out[31:0], chunk_2_memory_out, chunk_1_memory_out,
       chunk_0_memory_out};
   assign m_axis_tkeep = chunk_3_memory_out[95:32];
   assign m_axis_tlast = chunk_3_memory_out[96];
@@ -333,105 +331,6 @@ module utf8_validator_64_sequences (
     split_high_014589CD = 64'h0; split_high_048C = 64'h0; split_valid = 1'b0; split_newest = 5'h0;
   end
 
-  // Stage 2, pair: what a byte begins, and what the one before it refuses
-  reg pair_valid;
-  reg [4:0] pair_newest;
-  reg [63:0] pair_continuation;
-  reg [63:0] pair_high;
-  reg [63:0] pair_leads_1;
-  reg [63:0] pair_leads_2;
-  reg [63:0] pair_leads_3;
-  reg [63:0] pair_refused_0;
-  reg [63:0] pair_refused_1;
-  reg pair_last;
-  reg [63:0] pair_data_0;
-  reg [63:0] pair_data_1;
-  reg [63:0] pair_data_2;
-  reg [63:0] pair_data_3;
-  reg [63:0] pair_data_4;
-  reg [63:0] pair_data_5;
-  reg [63:0] pair_data_6;
-  reg [2:0] pair_before_leads_1;
-  reg [2:0] pair_before_leads_2;
-  reg [2:0] pair_before_leads_3;
-  reg [2:0] pair_before_continuation;
-  initial begin
-    pair_valid = 1'b0; pair_newest = 5'h0; pair_continuation = 64'h0; pair_high = 64'h0;
-    pair_leads_1 = 64'h0; pair_leads_2 = 64'h0; pair_leads_3 = 64'h0; pair_refused_0 = 64'h0;
-    pair_refused_1 = 64'h0; pair_last = 1'b0; pair_data_0 = 64'h0; pair_data_1 = 64'h0;
-    pair_data_2 = 64'h0; pair_data_3 = 64'h0; pair_data_4 = 64'h0; pair_data_5 = 64'h0;
-    pair_data_6 = 64'h0; pair_before_leads_1 = 3'b000; pair_before_leads_2 = 3'b000;
-    pair_before_leads_3 = 3'b000; pair_before_continuation = 3'b000; pair_beat = 577'h0;
-  end
-
-  // Stage 3, link: whether a byte continues the lead byte before it
-  reg link_valid;
-  reg [4:0] link_newest;
-  reg [63:0] link_linked_1;
-  reg [63:0] link_linked_2;
-  reg [63:0] link_linked_3;
-  reg [63:0] link_run_1;
-  reg [63:0] link_run_2;
-  reg [63:0] link_refused;
-  reg [63:0] link_leads_1;
-  reg [63:0] link_high;
-  reg [63:0] link_data_0;
-  reg [63:0] link_data_1;
-  reg [63:0] link_data_2;
-  reg [63:0] link_data_3;
-  reg [63:0] link_data_4;
-  reg [63:0] link_data_5;
-  reg [63:0] link_data_6;
-  reg link_last;
-  reg [2:0] link_before_linked_2;
-  reg [2:0] link_before_linked_3;
-  initial begin
-    link_valid = 1'b0; link_newest = 5'h0; link_linked_1 = 64'h0; link_linked_2 = 64'h0;
-    link_linked_3 = 64'h0; link_run_1 = 64'h0; link_run_2 = 64'h0; link_refused = 64'h0;
-    link_leads_1 = 64'h0; link_high = 64'h0; link_data_0 = 64'h0; link_data_1 = 64'h0;
-    link_data_2 = 64'h0; link_data_3 = 64'h0; link_data_4 = 64'h0; link_data_5 = 64'h0;
-    link_data_6 = 64'h0; link_last = 1'b0; link_before_linked_2 = 3'b000;
-    link_before_linked_3 = 3'b000;
-  end
-
-  // Stage 4, join: whether a byte joins the one before, and needs another
-  reg join_valid;
-  reg [4:0] join_newest;
-  reg [63:0] join_joins;
-  reg [63:0] join_needs;
-  reg [63:0] join_high;
-  reg [63:0] join_refused;
-  reg [63:0] join_data_0;
-  reg [63:0] join_data_1;
-  reg [63:0] join_data_2;
-  reg [63:0] join_data_3;
-  reg [63:0] join_data_4;
-  reg [63:0] join_data_5;
-  reg [63:0] join_data_6;
-  reg join_last;
-  reg [2:0] join_before_joins;
-  reg [2:0] join_before_needs;
-  reg [2:0] join_before_noncharacter;
-  reg [2:0] join_before_high;
-  initial begin
-    join_valid = 1'b0; join_newest = 5'h0; join_joins = 64'h0; join_needs = 64'h0;
-    join_high = 64'h0; join_refused = 64'h0; join_data_0 = 64'h0; join_data_1 = 64'h0;
-    join_data_2 = 64'h0; join_data_3 = 64'h0; join_data_4 = 64'h0; join_data_5 = 64'h0;
-    join_data_6 = 64'h0; join_last = 1'b0; join_before_joins = 3'b000; join_before_needs = 3'b000;
-    join_before_noncharacter = 3'b000; join_before_high = 3'b000;
-  end
-
-  // Stage 5, end: whether a token ends with a byte
-  initial begin
-    end_valid = 1'b0; end_newest = 5'h0; end_bad = 65'h0; end_noncharacter = 65'h0;
-    end_at_least_2 = 65'h0; end_at_least_3 = 65'h0; end_cut = 65'h0; end_last = 1'b0;
-    end_data_0 = 64'h0; end_data_1 = 64'h0; end_data_2 = 64'h0; end_data_3 = 64'h0;
-    end_data_4 = 64'h0; end_data_5 = 64'h0; end_data_6 = 64'h0; end_before_data_0 = 3'b000;
-    end_before_data_1 = 3'b000; end_before_data_2 = 3'b000; end_before_data_3 = 3'b000;
-    end_before_data_4 = 3'b000; end_before_data_5 = 3'b000; end_before_data_6 = 3'b000;
-  end
-
-  // Stage 1, split: the sets that the nibbles are in
   always @(posedge clk) begin
     split_beat <= i_payload;
     split_last <= i_payload[576];
@@ -902,6 +801,36 @@ module utf8_validator_64_sequences (
   end
 
   // Stage 2, pair: what a byte begins, and what the one before it refuses
+  reg pair_valid;
+  reg [4:0] pair_newest;
+  reg [63:0] pair_continuation;
+  reg [63:0] pair_high;
+  reg [63:0] pair_leads_1;
+  reg [63:0] pair_leads_2;
+  reg [63:0] pair_leads_3;
+  reg [63:0] pair_refused_0;
+  reg [63:0] pair_refused_1;
+  reg pair_last;
+  reg [63:0] pair_data_0;
+  reg [63:0] pair_data_1;
+  reg [63:0] pair_data_2;
+  reg [63:0] pair_data_3;
+  reg [63:0] pair_data_4;
+  reg [63:0] pair_data_5;
+  reg [63:0] pair_data_6;
+  reg [2:0] pair_before_leads_1;
+  reg [2:0] pair_before_leads_2;
+  reg [2:0] pair_before_leads_3;
+  reg [2:0] pair_before_continuation;
+  initial begin
+    pair_valid = 1'b0; pair_newest = 5'h0; pair_continuation = 64'h0; pair_high = 64'h0;
+    pair_leads_1 = 64'h0; pair_leads_2 = 64'h0; pair_leads_3 = 64'h0; pair_refused_0 = 64'h0;
+    pair_refused_1 = 64'h0; pair_last = 1'b0; pair_data_0 = 64'h0; pair_data_1 = 64'h0;
+    pair_data_2 = 64'h0; pair_data_3 = 64'h0; pair_data_4 = 64'h0; pair_data_5 = 64'h0;
+    pair_data_6 = 64'h0; pair_before_leads_1 = 3'b000; pair_before_leads_2 = 3'b000;
+    pair_before_leads_3 = 3'b000; pair_before_continuation = 3'b000; pair_beat = 577'h0;
+  end
+
   always @(posedge clk) begin
     if (rst) begin
       pair_valid <= 1'b0;
@@ -945,6 +874,35 @@ module utf8_validator_64_sequences (
   end
 
   // Stage 3, link: whether a byte continues the lead byte before it
+  reg link_valid;
+  reg [4:0] link_newest;
+  reg [63:0] link_linked_1;
+  reg [63:0] link_linked_2;
+  reg [63:0] link_linked_3;
+  reg [63:0] link_run_1;
+  reg [63:0] link_run_2;
+  reg [63:0] link_refused;
+  reg [63:0] link_leads_1;
+  reg [63:0] link_high;
+  reg [63:0] link_data_0;
+  reg [63:0] link_data_1;
+  reg [63:0] link_data_2;
+  reg [63:0] link_data_3;
+  reg [63:0] link_data_4;
+  reg [63:0] link_data_5;
+  reg [63:0] link_data_6;
+  reg link_last;
+  reg [2:0] link_before_linked_2;
+  reg [2:0] link_before_linked_3;
+  initial begin
+    link_valid = 1'b0; link_newest = 5'h0; link_linked_1 = 64'h0; link_linked_2 = 64'h0;
+    link_linked_3 = 64'h0; link_run_1 = 64'h0; link_run_2 = 64'h0; link_refused = 64'h0;
+    link_leads_1 = 64'h0; link_high = 64'h0; link_data_0 = 64'h0; link_data_1 = 64'h0;
+    link_data_2 = 64'h0; link_data_3 = 64'h0; link_data_4 = 64'h0; link_data_5 = 64'h0;
+    link_data_6 = 64'h0; link_last = 1'b0; link_before_linked_2 = 3'b000;
+    link_before_linked_3 = 3'b000;
+  end
+
   always @(posedge clk) begin
     if (rst) begin
       link_valid <= 1'b0;
@@ -981,6 +939,32 @@ module utf8_validator_64_sequences (
   end
 
   // Stage 4, join: whether a byte joins the one before, and needs another
+  reg join_valid;
+  reg [4:0] join_newest;
+  reg [63:0] join_joins;
+  reg [63:0] join_needs;
+  reg [63:0] join_high;
+  reg [63:0] join_refused;
+  reg [63:0] join_data_0;
+  reg [63:0] join_data_1;
+  reg [63:0] join_data_2;
+  reg [63:0] join_data_3;
+  reg [63:0] join_data_4;
+  reg [63:0] join_data_5;
+  reg [63:0] join_data_6;
+  reg join_last;
+  reg [2:0] join_before_joins;
+  reg [2:0] join_before_needs;
+  reg [2:0] join_before_noncharacter;
+  reg [2:0] join_before_high;
+  initial begin
+    join_valid = 1'b0; join_newest = 5'h0; join_joins = 64'h0; join_needs = 64'h0;
+    join_high = 64'h0; join_refused = 64'h0; join_data_0 = 64'h0; join_data_1 = 64'h0;
+    join_data_2 = 64'h0; join_data_3 = 64'h0; join_data_4 = 64'h0; join_data_5 = 64'h0;
+    join_data_6 = 64'h0; join_last = 1'b0; join_before_joins = 3'b000; join_before_needs = 3'b000;
+    join_before_noncharacter = 3'b000; join_before_high = 3'b000;
+  end
+
   always @(posedge clk) begin
     if (rst) begin
       join_valid <= 1'b0;
@@ -1016,6 +1000,15 @@ module utf8_validator_64_sequences (
   end
 
   // Stage 5, end: whether a token ends with a byte
+  initial begin
+    end_valid = 1'b0; end_newest = 5'h0; end_bad = 65'h0; end_noncharacter = 65'h0;
+    end_at_least_2 = 65'h0; end_at_least_3 = 65'h0; end_cut = 65'h0; end_last = 1'b0;
+    end_data_0 = 64'h0; end_data_1 = 64'h0; end_data_2 = 64'h0; end_data_3 = 64'h0;
+    end_data_4 = 64'h0; end_data_5 = 64'h0; end_data_6 = 64'h0; end_before_data_0 = 3'b000;
+    end_before_data_1 = 3'b000; end_before_data_2 = 3'b000; end_before_data_3 = 3'b000;
+    end_before_data_4 = 3'b000; end_before_data_5 = 3'b000; end_before_data_6 = 3'b000;
+  end
+
   wire [64:0] end_noncharacter_next = {join_joins, join_before_joins[2]} &
       ~{join_needs, join_before_needs[2]} & {64'h0, join_before_noncharacter[2]};
   always @(posedge clk) begin
@@ -1106,6 +1099,16 @@ module utf8_validator_64_first_error (
   output reg tally_fails
 );
 
+  // Registers that an earlier stage reads
+  reg [12:0] search_7_unfinished;
+  reg [1:0] search_7_found_error;
+  reg [9:0] search_7_found_lane;
+  reg [23:0] search_7_found_rest;
+  initial begin
+    search_7_unfinished = 13'h0; search_7_found_error = 2'b00; search_7_found_lane = 10'h0;
+    search_7_found_rest = 24'h0;
+  end
+
   reg found_unfinished;
   reg [12:0] search_8_unfinished;
   reg [1:0] found_unfinished_more;
@@ -1115,6 +1118,18 @@ module utf8_validator_64_first_error (
   initial begin
     found_unfinished = 1'b0; search_8_unfinished = 13'h0; found_unfinished_more = 2'b00;
     found_error = 1'b0; found_lane = 6'h0; found_more = 2'b00;
+  end
+
+  always @(posedge clk) begin
+    found_unfinished <= search_7_unfinished[0];
+    search_8_unfinished <= search_7_unfinished;
+    found_unfinished_more <= search_7_unfinished[12:11];
+    found_error <= search_7_found_error[0] | search_7_found_error[1];
+    found_lane <= {~search_7_found_error[0],
+        (search_7_found_lane[4:0] & {5{search_7_found_error[0]}}) |
+            (search_7_found_lane[9:5] & ~{5{search_7_found_error[0]}})};
+    found_more <= (search_7_found_rest[11:10] & {2{search_7_found_error[0]}}) |
+        (search_7_found_rest[23:22] & ~{2{search_7_found_error[0]}});
   end
 
   // Stage 6, search_5: the first error of more lanes
@@ -1131,116 +1146,6 @@ module utf8_validator_64_first_error (
     search_5_found_rest = 192'h0;
   end
 
-  // Stage 7, search_6: the first error of more lanes
-  reg search_6_valid;
-  reg [4:0] search_6_newest;
-  reg search_6_last;
-  reg [12:0] search_6_unfinished;
-  reg [3:0] search_6_found_error;
-  reg [15:0] search_6_found_lane;
-  reg [47:0] search_6_found_rest;
-  initial begin
-    search_6_valid = 1'b0; search_6_newest = 5'h0; search_6_last = 1'b0;
-    search_6_unfinished = 13'h0; search_6_found_error = 4'h0; search_6_found_lane = 16'h0;
-    search_6_found_rest = 48'h0;
-  end
-
-  // Stage 8, search_7: the first error of more lanes
-  reg search_7_valid;
-  reg search_7_last;
-  reg [12:0] search_7_unfinished;
-  reg [1:0] search_7_found_error;
-  reg [9:0] search_7_found_lane;
-  reg [23:0] search_7_found_rest;
-  initial begin
-    search_7_valid = 1'b0; search_7_last = 1'b0; search_7_unfinished = 13'h0;
-    search_7_found_error = 2'b00; search_7_found_lane = 10'h0; search_7_found_rest = 24'h0;
-    search_7_newest = 5'h0;
-  end
-
-  // Stage 9, search_8: the first error of more lanes
-  reg search_8_valid;
-  reg [4:0] search_8_newest;
-  reg search_8_last;
-  reg [11:0] search_8_found_rest;
-  initial begin
-    search_8_valid = 1'b0; search_8_newest = 5'h0; search_8_last = 1'b0;
-    search_8_found_rest = 12'h0;
-  end
-
-  // Stage 10, locate: where the beat's first error begins
-  reg locate_valid;
-  reg [4:0] locate_newest;
-  reg locate_text_begins;
-  reg locate_begins;
-  reg locate_ends_unit;
-  reg locate_wrong;
-  reg locate_before_unit;
-  reg [5:0] locate_place;
-  reg [2:0] locate_back;
-  reg [9:0] locate_of_kind;
-  reg locate_last;
-  initial begin
-    locate_valid = 1'b0; locate_newest = 5'h0; locate_text_begins = 1'b1; locate_begins = 1'b0;
-    locate_ends_unit = 1'b0; locate_wrong = 1'b0; locate_before_unit = 1'b0; locate_place = 6'h0;
-    locate_back = 3'b000; locate_of_kind = 10'h0; locate_last = 1'b0;
-  end
-
-  // Stage 11, count: a unit that is over; the first error of the text
-  reg count_due;
-  reg count_seen;
-  reg count_clears;
-  reg count_counts;
-  reg count_is_first;
-  reg count_fails;
-  reg [2:0] count_low;
-  reg count_borrow;
-  reg [2:0] count_high;
-  reg [2:0] count_of_kind;
-  reg count_high_89ABCD;
-  reg count_high_E;
-  reg count_low_0123456789ABC;
-  reg count_high_F;
-  reg count_low_0123456789ABCD;
-  reg count_high_CD;
-  reg count_low_0123EF;
-  initial begin
-    count_due = 1'b0; count_seen = 1'b0; count_clears = 1'b0; count_counts = 1'b0;
-    count_is_first = 1'b0; count_fails = 1'b0; count_low = 3'b000; count_borrow = 1'b0;
-    count_high = 3'b000; count_of_kind = 3'b000; count_high_89ABCD = 1'b0; count_high_E = 1'b0;
-    count_low_0123456789ABC = 1'b0; count_high_F = 1'b0; count_low_0123456789ABCD = 1'b0;
-    count_high_CD = 1'b0; count_low_0123EF = 1'b0; count_valid = 1'b0; count_newest = 5'h0;
-  end
-
-  // Stage 12, tally: the first error of the text, and the units before it
-  reg tally_units_lowest_full;
-  reg tally_units_full_0;
-  reg tally_units_full_1;
-  reg tally_units_full_2;
-  reg tally_units_full_3;
-  reg tally_units_full_4;
-  reg tally_units_full_5;
-  initial begin
-    tally_units_lowest_full = 1'b0; tally_units_full_0 = 1'b0; tally_units_full_1 = 1'b0;
-    tally_units_full_2 = 1'b0; tally_units_full_3 = 1'b0; tally_units_full_4 = 1'b0;
-    tally_units_full_5 = 1'b0; tally_units_0 = 4'h0; tally_units_4 = 4'h0; tally_units_8 = 4'h0;
-    tally_units_12 = 4'h0; tally_units_16 = 4'h0; tally_units_20 = 4'h0; tally_units_24 = 2'b00;
-    tally_units_over = 1'b0; tally_first = 9'h0; tally_fails = 1'b0;
-  end
-
-  always @(posedge clk) begin
-    found_unfinished <= search_7_unfinished[0];
-    search_8_unfinished <= search_7_unfinished;
-    found_unfinished_more <= search_7_unfinished[12:11];
-    found_error <= search_7_found_error[0] | search_7_found_error[1];
-    found_lane <= {~search_7_found_error[0],
-        (search_7_found_lane[4:0] & {5{search_7_found_error[0]}}) |
-            (search_7_found_lane[9:5] & ~{5{search_7_found_error[0]}})};
-    found_more <= (search_7_found_rest[11:10] & {2{search_7_found_error[0]}}) |
-        (search_7_found_rest[23:22] & ~{2{search_7_found_error[0]}});
-  end
-
-  // Stage 6, search_5: the first error of more lanes
   always @(posedge clk) begin
     if (rst) begin
       search_5_valid <= 1'b0;
@@ -1250,19 +1155,10 @@ module utf8_validator_64_first_error (
       search_5_newest <= end_newest;
     end
     search_5_last <= end_last;
-    search_5_unfinished <= {end_at_least_3[0],
-        end_at_least_2[0],
-        end_before_data_6[2],
-        end_before_data_5[2],
-        end_before_data_4[2],
-        end_before_data_3[2],
-        end_before_data_2[2],
-        end_before_data_1[2],
-        end_before_data_0[2],
-        end_beyond_next[0],
-        end_cut[0],
-        end_noncharacter[0],
-        end_bad[0]};
+    search_5_unfinished <= {end_at_least_3[0], end_at_least_2[0], end_before_data_6[2],
+        end_before_data_5[2], end_before_data_4[2], end_before_data_3[2], end_before_data_2[2],
+        end_before_data_1[2], end_before_data_0[2], end_beyond_next[0], end_cut[0],
+        end_noncharacter[0], end_bad[0]};
     search_5_found_error <= {end_bad[61] | end_bad[62] | end_bad[63] | end_bad[64],
         end_bad[57] | end_bad[58] | end_bad[59] | end_bad[60],
         end_bad[53] | end_bad[54] | end_bad[55] | end_bad[56],
@@ -1324,873 +1220,310 @@ module utf8_validator_64_first_error (
         (~end_bad[5] & (end_bad[5] | end_bad[6])) | (~end_bad[7] & ~(end_bad[5] | end_bad[6])),
         ~(end_bad[1] | end_bad[2]),
         (~end_bad[1] & (end_bad[1] | end_bad[2])) | (~end_bad[3] & ~(end_bad[1] | end_bad[2]))};
-    search_5_found_rest <= {((({end_at_least_3[61],
-        end_at_least_2[61],
-        end_data_6[60],
-        end_data_5[60],
-        end_data_4[60],
-        end_data_3[60],
-        end_data_2[60],
-        end_data_1[60],
-        end_data_0[60],
-        end_beyond_next[61],
-        end_cut[61],
-        end_noncharacter[61]} &
+    search_5_found_rest <= {((({end_at_least_3[61], end_at_least_2[61], end_data_6[60],
+        end_data_5[60], end_data_4[60], end_data_3[60], end_data_2[60], end_data_1[60],
+        end_data_0[60], end_beyond_next[61], end_cut[61], end_noncharacter[61]} &
         {12{end_bad[61]}}) |
-        ({end_at_least_3[62],
-            end_at_least_2[62],
-            end_data_6[61],
-            end_data_5[61],
-            end_data_4[61],
-            end_data_3[61],
-            end_data_2[61],
-            end_data_1[61],
-            end_data_0[61],
-            end_beyond_next[62],
-            end_cut[62],
-            end_noncharacter[62]} &
+        ({end_at_least_3[62], end_at_least_2[62], end_data_6[61], end_data_5[61], end_data_4[61],
+            end_data_3[61], end_data_2[61], end_data_1[61], end_data_0[61], end_beyond_next[62],
+            end_cut[62], end_noncharacter[62]} &
             ~{12{end_bad[61]}})) &
         {12{end_bad[61] | end_bad[62]}}) |
-        ((({end_at_least_3[63],
-            end_at_least_2[63],
-            end_data_6[62],
-            end_data_5[62],
-            end_data_4[62],
-            end_data_3[62],
-            end_data_2[62],
-            end_data_1[62],
-            end_data_0[62],
-            end_beyond_next[63],
-            end_cut[63],
-            end_noncharacter[63]} &
+        ((({end_at_least_3[63], end_at_least_2[63], end_data_6[62], end_data_5[62], end_data_4[62],
+            end_data_3[62], end_data_2[62], end_data_1[62], end_data_0[62], end_beyond_next[63],
+            end_cut[63], end_noncharacter[63]} &
             {12{end_bad[63]}}) |
-            ({end_at_least_3[64],
-                end_at_least_2[64],
-                end_data_6[63],
-                end_data_5[63],
-                end_data_4[63],
-                end_data_3[63],
-                end_data_2[63],
-                end_data_1[63],
-                end_data_0[63],
-                end_beyond_next[64],
-                end_cut[64],
-                end_noncharacter[64]} &
+            ({end_at_least_3[64], end_at_least_2[64], end_data_6[63], end_data_5[63],
+                end_data_4[63], end_data_3[63], end_data_2[63], end_data_1[63], end_data_0[63],
+                end_beyond_next[64], end_cut[64], end_noncharacter[64]} &
                 ~{12{end_bad[63]}})) &
             ~{12{end_bad[61] | end_bad[62]}}),
-        ((({end_at_least_3[57],
-            end_at_least_2[57],
-            end_data_6[56],
-            end_data_5[56],
-            end_data_4[56],
-            end_data_3[56],
-            end_data_2[56],
-            end_data_1[56],
-            end_data_0[56],
-            end_beyond_next[57],
-            end_cut[57],
-            end_noncharacter[57]} &
+        ((({end_at_least_3[57], end_at_least_2[57], end_data_6[56], end_data_5[56], end_data_4[56],
+            end_data_3[56], end_data_2[56], end_data_1[56], end_data_0[56], end_beyond_next[57],
+            end_cut[57], end_noncharacter[57]} &
             {12{end_bad[57]}}) |
-            ({end_at_least_3[58],
-                end_at_least_2[58],
-                end_data_6[57],
-                end_data_5[57],
-                end_data_4[57],
-                end_data_3[57],
-                end_data_2[57],
-                end_data_1[57],
-                end_data_0[57],
-                end_beyond_next[58],
-                end_cut[58],
-                end_noncharacter[58]} &
+            ({end_at_least_3[58], end_at_least_2[58], end_data_6[57], end_data_5[57],
+                end_data_4[57], end_data_3[57], end_data_2[57], end_data_1[57], end_data_0[57],
+                end_beyond_next[58], end_cut[58], end_noncharacter[58]} &
                 ~{12{end_bad[57]}})) &
             {12{end_bad[57] | end_bad[58]}}) |
-            ((({end_at_least_3[59],
-                end_at_least_2[59],
-                end_data_6[58],
-                end_data_5[58],
-                end_data_4[58],
-                end_data_3[58],
-                end_data_2[58],
-                end_data_1[58],
-                end_data_0[58],
-                end_beyond_next[59],
-                end_cut[59],
-                end_noncharacter[59]} &
+            ((({end_at_least_3[59], end_at_least_2[59], end_data_6[58], end_data_5[58],
+                end_data_4[58], end_data_3[58], end_data_2[58], end_data_1[58], end_data_0[58],
+                end_beyond_next[59], end_cut[59], end_noncharacter[59]} &
                 {12{end_bad[59]}}) |
-                ({end_at_least_3[60],
-                    end_at_least_2[60],
-                    end_data_6[59],
-                    end_data_5[59],
-                    end_data_4[59],
-                    end_data_3[59],
-                    end_data_2[59],
-                    end_data_1[59],
-                    end_data_0[59],
-                    end_beyond_next[60],
-                    end_cut[60],
-                    end_noncharacter[60]} &
+                ({end_at_least_3[60], end_at_least_2[60], end_data_6[59], end_data_5[59],
+                    end_data_4[59], end_data_3[59], end_data_2[59], end_data_1[59], end_data_0[59],
+                    end_beyond_next[60], end_cut[60], end_noncharacter[60]} &
                     ~{12{end_bad[59]}})) &
                 ~{12{end_bad[57] | end_bad[58]}}),
-        ((({end_at_least_3[53],
-            end_at_least_2[53],
-            end_data_6[52],
-            end_data_5[52],
-            end_data_4[52],
-            end_data_3[52],
-            end_data_2[52],
-            end_data_1[52],
-            end_data_0[52],
-            end_beyond_next[53],
-            end_cut[53],
-            end_noncharacter[53]} &
+        ((({end_at_least_3[53], end_at_least_2[53], end_data_6[52], end_data_5[52], end_data_4[52],
+            end_data_3[52], end_data_2[52], end_data_1[52], end_data_0[52], end_beyond_next[53],
+            end_cut[53], end_noncharacter[53]} &
             {12{end_bad[53]}}) |
-            ({end_at_least_3[54],
-                end_at_least_2[54],
-                end_data_6[53],
-                end_data_5[53],
-                end_data_4[53],
-                end_data_3[53],
-                end_data_2[53],
-                end_data_1[53],
-                end_data_0[53],
-                end_beyond_next[54],
-                end_cut[54],
-                end_noncharacter[54]} &
+            ({end_at_least_3[54], end_at_least_2[54], end_data_6[53], end_data_5[53],
+                end_data_4[53], end_data_3[53], end_data_2[53], end_data_1[53], end_data_0[53],
+                end_beyond_next[54], end_cut[54], end_noncharacter[54]} &
                 ~{12{end_bad[53]}})) &
             {12{end_bad[53] | end_bad[54]}}) |
-            ((({end_at_least_3[55],
-                end_at_least_2[55],
-                end_data_6[54],
-                end_data_5[54],
-                end_data_4[54],
-                end_data_3[54],
-                end_data_2[54],
-                end_data_1[54],
-                end_data_0[54],
-                end_beyond_next[55],
-                end_cut[55],
-                end_noncharacter[55]} &
+            ((({end_at_least_3[55], end_at_least_2[55], end_data_6[54], end_data_5[54],
+                end_data_4[54], end_data_3[54], end_data_2[54], end_data_1[54], end_data_0[54],
+                end_beyond_next[55], end_cut[55], end_noncharacter[55]} &
                 {12{end_bad[55]}}) |
-                ({end_at_least_3[56],
-                    end_at_least_2[56],
-                    end_data_6[55],
-                    end_data_5[55],
-                    end_data_4[55],
-                    end_data_3[55],
-                    end_data_2[55],
-                    end_data_1[55],
-                    end_data_0[55],
-                    end_beyond_next[56],
-                    end_cut[56],
-                    end_noncharacter[56]} &
+                ({end_at_least_3[56], end_at_least_2[56], end_data_6[55], end_data_5[55],
+                    end_data_4[55], end_data_3[55], end_data_2[55], end_data_1[55], end_data_0[55],
+                    end_beyond_next[56], end_cut[56], end_noncharacter[56]} &
                     ~{12{end_bad[55]}})) &
                 ~{12{end_bad[53] | end_bad[54]}}),
-        ((({end_at_least_3[49],
-            end_at_least_2[49],
-            end_data_6[48],
-            end_data_5[48],
-            end_data_4[48],
-            end_data_3[48],
-            end_data_2[48],
-            end_data_1[48],
-            end_data_0[48],
-            end_beyond_next[49],
-            end_cut[49],
-            end_noncharacter[49]} &
+        ((({end_at_least_3[49], end_at_least_2[49], end_data_6[48], end_data_5[48], end_data_4[48],
+            end_data_3[48], end_data_2[48], end_data_1[48], end_data_0[48], end_beyond_next[49],
+            end_cut[49], end_noncharacter[49]} &
             {12{end_bad[49]}}) |
-            ({end_at_least_3[50],
-                end_at_least_2[50],
-                end_data_6[49],
-                end_data_5[49],
-                end_data_4[49],
-                end_data_3[49],
-                end_data_2[49],
-                end_data_1[49],
-                end_data_0[49],
-                end_beyond_next[50],
-                end_cut[50],
-                end_noncharacter[50]} &
+            ({end_at_least_3[50], end_at_least_2[50], end_data_6[49], end_data_5[49],
+                end_data_4[49], end_data_3[49], end_data_2[49], end_data_1[49], end_data_0[49],
+                end_beyond_next[50], end_cut[50], end_noncharacter[50]} &
                 ~{12{end_bad[49]}})) &
             {12{end_bad[49] | end_bad[50]}}) |
-            ((({end_at_least_3[51],
-                end_at_least_2[51],
-                end_data_6[50],
-                end_data_5[50],
-                end_data_4[50],
-                end_data_3[50],
-                end_data_2[50],
-                end_data_1[50],
-                end_data_0[50],
-                end_beyond_next[51],
-                end_cut[51],
-                end_noncharacter[51]} &
+            ((({end_at_least_3[51], end_at_least_2[51], end_data_6[50], end_data_5[50],
+                end_data_4[50], end_data_3[50], end_data_2[50], end_data_1[50], end_data_0[50],
+                end_beyond_next[51], end_cut[51], end_noncharacter[51]} &
                 {12{end_bad[51]}}) |
-                ({end_at_least_3[52],
-                    end_at_least_2[52],
-                    end_data_6[51],
-                    end_data_5[51],
-                    end_data_4[51],
-                    end_data_3[51],
-                    end_data_2[51],
-                    end_data_1[51],
-                    end_data_0[51],
-                    end_beyond_next[52],
-                    end_cut[52],
-                    end_noncharacter[52]} &
+                ({end_at_least_3[52], end_at_least_2[52], end_data_6[51], end_data_5[51],
+                    end_data_4[51], end_data_3[51], end_data_2[51], end_data_1[51], end_data_0[51],
+                    end_beyond_next[52], end_cut[52], end_noncharacter[52]} &
                     ~{12{end_bad[51]}})) &
                 ~{12{end_bad[49] | end_bad[50]}}),
-        ((({end_at_least_3[45],
-            end_at_least_2[45],
-            end_data_6[44],
-            end_data_5[44],
-            end_data_4[44],
-            end_data_3[44],
-            end_data_2[44],
-            end_data_1[44],
-            end_data_0[44],
-            end_beyond_next[45],
-            end_cut[45],
-            end_noncharacter[45]} &
+        ((({end_at_least_3[45], end_at_least_2[45], end_data_6[44], end_data_5[44], end_data_4[44],
+            end_data_3[44], end_data_2[44], end_data_1[44], end_data_0[44], end_beyond_next[45],
+            end_cut[45], end_noncharacter[45]} &
             {12{end_bad[45]}}) |
-            ({end_at_least_3[46],
-                end_at_least_2[46],
-                end_data_6[45],
-                end_data_5[45],
-                end_data_4[45],
-                end_data_3[45],
-                end_data_2[45],
-                end_data_1[45],
-                end_data_0[45],
-                end_beyond_next[46],
-                end_cut[46],
-                end_noncharacter[46]} &
+            ({end_at_least_3[46], end_at_least_2[46], end_data_6[45], end_data_5[45],
+                end_data_4[45], end_data_3[45], end_data_2[45], end_data_1[45], end_data_0[45],
+                end_beyond_next[46], end_cut[46], end_noncharacter[46]} &
                 ~{12{end_bad[45]}})) &
             {12{end_bad[45] | end_bad[46]}}) |
-            ((({end_at_least_3[47],
-                end_at_least_2[47],
-                end_data_6[46],
-                end_data_5[46],
-                end_data_4[46],
-                end_data_3[46],
-                end_data_2[46],
-                end_data_1[46],
-                end_data_0[46],
-                end_beyond_next[47],
-                end_cut[47],
-                end_noncharacter[47]} &
+            ((({end_at_least_3[47], end_at_least_2[47], end_data_6[46], end_data_5[46],
+                end_data_4[46], end_data_3[46], end_data_2[46], end_data_1[46], end_data_0[46],
+                end_beyond_next[47], end_cut[47], end_noncharacter[47]} &
                 {12{end_bad[47]}}) |
-                ({end_at_least_3[48],
-                    end_at_least_2[48],
-                    end_data_6[47],
-                    end_data_5[47],
-                    end_data_4[47],
-                    end_data_3[47],
-                    end_data_2[47],
-                    end_data_1[47],
-                    end_data_0[47],
-                    end_beyond_next[48],
-                    end_cut[48],
-                    end_noncharacter[48]} &
+                ({end_at_least_3[48], end_at_least_2[48], end_data_6[47], end_data_5[47],
+                    end_data_4[47], end_data_3[47], end_data_2[47], end_data_1[47], end_data_0[47],
+                    end_beyond_next[48], end_cut[48], end_noncharacter[48]} &
                     ~{12{end_bad[47]}})) &
                 ~{12{end_bad[45] | end_bad[46]}}),
-        ((({end_at_least_3[41],
-            end_at_least_2[41],
-            end_data_6[40],
-            end_data_5[40],
-            end_data_4[40],
-            end_data_3[40],
-            end_data_2[40],
-            end_data_1[40],
-            end_data_0[40],
-            end_beyond_next[41],
-            end_cut[41],
-            end_noncharacter[41]} &
+        ((({end_at_least_3[41], end_at_least_2[41], end_data_6[40], end_data_5[40], end_data_4[40],
+            end_data_3[40], end_data_2[40], end_data_1[40], end_data_0[40], end_beyond_next[41],
+            end_cut[41], end_noncharacter[41]} &
             {12{end_bad[41]}}) |
-            ({end_at_least_3[42],
-                end_at_least_2[42],
-                end_data_6[41],
-                end_data_5[41],
-                end_data_4[41],
-                end_data_3[41],
-                end_data_2[41],
-                end_data_1[41],
-                end_data_0[41],
-                end_beyond_next[42],
-                end_cut[42],
-                end_noncharacter[42]} &
+            ({end_at_least_3[42], end_at_least_2[42], end_data_6[41], end_data_5[41],
+                end_data_4[41], end_data_3[41], end_data_2[41], end_data_1[41], end_data_0[41],
+                end_beyond_next[42], end_cut[42], end_noncharacter[42]} &
                 ~{12{end_bad[41]}})) &
             {12{end_bad[41] | end_bad[42]}}) |
-            ((({end_at_least_3[43],
-                end_at_least_2[43],
-                end_data_6[42],
-                end_data_5[42],
-                end_data_4[42],
-                end_data_3[42],
-                end_data_2[42],
-                end_data_1[42],
-                end_data_0[42],
-                end_beyond_next[43],
-                end_cut[43],
-                end_noncharacter[43]} &
+            ((({end_at_least_3[43], end_at_least_2[43], end_data_6[42], end_data_5[42],
+                end_data_4[42], end_data_3[42], end_data_2[42], end_data_1[42], end_data_0[42],
+                end_beyond_next[43], end_cut[43], end_noncharacter[43]} &
                 {12{end_bad[43]}}) |
-                ({end_at_least_3[44],
-                    end_at_least_2[44],
-                    end_data_6[43],
-                    end_data_5[43],
-                    end_data_4[43],
-                    end_data_3[43],
-                    end_data_2[43],
-                    end_data_1[43],
-                    end_data_0[43],
-                    end_beyond_next[44],
-                    end_cut[44],
-                    end_noncharacter[44]} &
+                ({end_at_least_3[44], end_at_least_2[44], end_data_6[43], end_data_5[43],
+                    end_data_4[43], end_data_3[43], end_data_2[43], end_data_1[43], end_data_0[43],
+                    end_beyond_next[44], end_cut[44], end_noncharacter[44]} &
                     ~{12{end_bad[43]}})) &
                 ~{12{end_bad[41] | end_bad[42]}}),
-        ((({end_at_least_3[37],
-            end_at_least_2[37],
-            end_data_6[36],
-            end_data_5[36],
-            end_data_4[36],
-            end_data_3[36],
-            end_data_2[36],
-            end_data_1[36],
-            end_data_0[36],
-            end_beyond_next[37],
-            end_cut[37],
-            end_noncharacter[37]} &
+        ((({end_at_least_3[37], end_at_least_2[37], end_data_6[36], end_data_5[36], end_data_4[36],
+            end_data_3[36], end_data_2[36], end_data_1[36], end_data_0[36], end_beyond_next[37],
+            end_cut[37], end_noncharacter[37]} &
             {12{end_bad[37]}}) |
-            ({end_at_least_3[38],
-                end_at_least_2[38],
-                end_data_6[37],
-                end_data_5[37],
-                end_data_4[37],
-                end_data_3[37],
-                end_data_2[37],
-                end_data_1[37],
-                end_data_0[37],
-                end_beyond_next[38],
-                end_cut[38],
-                end_noncharacter[38]} &
+            ({end_at_least_3[38], end_at_least_2[38], end_data_6[37], end_data_5[37],
+                end_data_4[37], end_data_3[37], end_data_2[37], end_data_1[37], end_data_0[37],
+                end_beyond_next[38], end_cut[38], end_noncharacter[38]} &
                 ~{12{end_bad[37]}})) &
             {12{end_bad[37] | end_bad[38]}}) |
-            ((({end_at_least_3[39],
-                end_at_least_2[39],
-                end_data_6[38],
-                end_data_5[38],
-                end_data_4[38],
-                end_data_3[38],
-                end_data_2[38],
-                end_data_1[38],
-                end_data_0[38],
-                end_beyond_next[39],
-                end_cut[39],
-                end_noncharacter[39]} &
+            ((({end_at_least_3[39], end_at_least_2[39], end_data_6[38], end_data_5[38],
+                end_data_4[38], end_data_3[38], end_data_2[38], end_data_1[38], end_data_0[38],
+                end_beyond_next[39], end_cut[39], end_noncharacter[39]} &
                 {12{end_bad[39]}}) |
-                ({end_at_least_3[40],
-                    end_at_least_2[40],
-                    end_data_6[39],
-                    end_data_5[39],
-                    end_data_4[39],
-                    end_data_3[39],
-                    end_data_2[39],
-                    end_data_1[39],
-                    end_data_0[39],
-                    end_beyond_next[40],
-                    end_cut[40],
-                    end_noncharacter[40]} &
+                ({end_at_least_3[40], end_at_least_2[40], end_data_6[39], end_data_5[39],
+                    end_data_4[39], end_data_3[39], end_data_2[39], end_data_1[39], end_data_0[39],
+                    end_beyond_next[40], end_cut[40], end_noncharacter[40]} &
                     ~{12{end_bad[39]}})) &
                 ~{12{end_bad[37] | end_bad[38]}}),
-        ((({end_at_least_3[33],
-            end_at_least_2[33],
-            end_data_6[32],
-            end_data_5[32],
-            end_data_4[32],
-            end_data_3[32],
-            end_data_2[32],
-            end_data_1[32],
-            end_data_0[32],
-            end_beyond_next[33],
-            end_cut[33],
-            end_noncharacter[33]} &
+        ((({end_at_least_3[33], end_at_least_2[33], end_data_6[32], end_data_5[32], end_data_4[32],
+            end_data_3[32], end_data_2[32], end_data_1[32], end_data_0[32], end_beyond_next[33],
+            end_cut[33], end_noncharacter[33]} &
             {12{end_bad[33]}}) |
-            ({end_at_least_3[34],
-                end_at_least_2[34],
-                end_data_6[33],
-                end_data_5[33],
-                end_data_4[33],
-                end_data_3[33],
-                end_data_2[33],
-                end_data_1[33],
-                end_data_0[33],
-                end_beyond_next[34],
-                end_cut[34],
-                end_noncharacter[34]} &
+            ({end_at_least_3[34], end_at_least_2[34], end_data_6[33], end_data_5[33],
+                end_data_4[33], end_data_3[33], end_data_2[33], end_data_1[33], end_data_0[33],
+                end_beyond_next[34], end_cut[34], end_noncharacter[34]} &
                 ~{12{end_bad[33]}})) &
             {12{end_bad[33] | end_bad[34]}}) |
-            ((({end_at_least_3[35],
-                end_at_least_2[35],
-                end_data_6[34],
-                end_data_5[34],
-                end_data_4[34],
-                end_data_3[34],
-                end_data_2[34],
-                end_data_1[34],
-                end_data_0[34],
-                end_beyond_next[35],
-                end_cut[35],
-                end_noncharacter[35]} &
+            ((({end_at_least_3[35], end_at_least_2[35], end_data_6[34], end_data_5[34],
+                end_data_4[34], end_data_3[34], end_data_2[34], end_data_1[34], end_data_0[34],
+                end_beyond_next[35], end_cut[35], end_noncharacter[35]} &
                 {12{end_bad[35]}}) |
-                ({end_at_least_3[36],
-                    end_at_least_2[36],
-                    end_data_6[35],
-                    end_data_5[35],
-                    end_data_4[35],
-                    end_data_3[35],
-                    end_data_2[35],
-                    end_data_1[35],
-                    end_data_0[35],
-                    end_beyond_next[36],
-                    end_cut[36],
-                    end_noncharacter[36]} &
+                ({end_at_least_3[36], end_at_least_2[36], end_data_6[35], end_data_5[35],
+                    end_data_4[35], end_data_3[35], end_data_2[35], end_data_1[35], end_data_0[35],
+                    end_beyond_next[36], end_cut[36], end_noncharacter[36]} &
                     ~{12{end_bad[35]}})) &
                 ~{12{end_bad[33] | end_bad[34]}}),
-        ((({end_at_least_3[29],
-            end_at_least_2[29],
-            end_data_6[28],
-            end_data_5[28],
-            end_data_4[28],
-            end_data_3[28],
-            end_data_2[28],
-            end_data_1[28],
-            end_data_0[28],
-            end_beyond_next[29],
-            end_cut[29],
-            end_noncharacter[29]} &
+        ((({end_at_least_3[29], end_at_least_2[29], end_data_6[28], end_data_5[28], end_data_4[28],
+            end_data_3[28], end_data_2[28], end_data_1[28], end_data_0[28], end_beyond_next[29],
+            end_cut[29], end_noncharacter[29]} &
             {12{end_bad[29]}}) |
-            ({end_at_least_3[30],
-                end_at_least_2[30],
-                end_data_6[29],
-                end_data_5[29],
-                end_data_4[29],
-                end_data_3[29],
-                end_data_2[29],
-                end_data_1[29],
-                end_data_0[29],
-                end_beyond_next[30],
-                end_cut[30],
-                end_noncharacter[30]} &
+            ({end_at_least_3[30], end_at_least_2[30], end_data_6[29], end_data_5[29],
+                end_data_4[29], end_data_3[29], end_data_2[29], end_data_1[29], end_data_0[29],
+                end_beyond_next[30], end_cut[30], end_noncharacter[30]} &
                 ~{12{end_bad[29]}})) &
             {12{end_bad[29] | end_bad[30]}}) |
-            ((({end_at_least_3[31],
-                end_at_least_2[31],
-                end_data_6[30],
-                end_data_5[30],
-                end_data_4[30],
-                end_data_3[30],
-                end_data_2[30],
-                end_data_1[30],
-                end_data_0[30],
-                end_beyond_next[31],
-                end_cut[31],
-                end_noncharacter[31]} &
+            ((({end_at_least_3[31], end_at_least_2[31], end_data_6[30], end_data_5[30],
+                end_data_4[30], end_data_3[30], end_data_2[30], end_data_1[30], end_data_0[30],
+                end_beyond_next[31], end_cut[31], end_noncharacter[31]} &
                 {12{end_bad[31]}}) |
-                ({end_at_least_3[32],
-                    end_at_least_2[32],
-                    end_data_6[31],
-                    end_data_5[31],
-                    end_data_4[31],
-                    end_data_3[31],
-                    end_data_2[31],
-                    end_data_1[31],
-                    end_data_0[31],
-                    end_beyond_next[32],
-                    end_cut[32],
-                    end_noncharacter[32]} &
+                ({end_at_least_3[32], end_at_least_2[32], end_data_6[31], end_data_5[31],
+                    end_data_4[31], end_data_3[31], end_data_2[31], end_data_1[31], end_data_0[31],
+                    end_beyond_next[32], end_cut[32], end_noncharacter[32]} &
                     ~{12{end_bad[31]}})) &
                 ~{12{end_bad[29] | end_bad[30]}}),
-        ((({end_at_least_3[25],
-            end_at_least_2[25],
-            end_data_6[24],
-            end_data_5[24],
-            end_data_4[24],
-            end_data_3[24],
-            end_data_2[24],
-            end_data_1[24],
-            end_data_0[24],
-            end_beyond_next[25],
-            end_cut[25],
-            end_noncharacter[25]} &
+        ((({end_at_least_3[25], end_at_least_2[25], end_data_6[24], end_data_5[24], end_data_4[24],
+            end_data_3[24], end_data_2[24], end_data_1[24], end_data_0[24], end_beyond_next[25],
+            end_cut[25], end_noncharacter[25]} &
             {12{end_bad[25]}}) |
-            ({end_at_least_3[26],
-                end_at_least_2[26],
-                end_data_6[25],
-                end_data_5[25],
-                end_data_4[25],
-                end_data_3[25],
-                end_data_2[25],
-                end_data_1[25],
-                end_data_0[25],
-                end_beyond_next[26],
-                end_cut[26],
-                end_noncharacter[26]} &
+            ({end_at_least_3[26], end_at_least_2[26], end_data_6[25], end_data_5[25],
+                end_data_4[25], end_data_3[25], end_data_2[25], end_data_1[25], end_data_0[25],
+                end_beyond_next[26], end_cut[26], end_noncharacter[26]} &
                 ~{12{end_bad[25]}})) &
             {12{end_bad[25] | end_bad[26]}}) |
-            ((({end_at_least_3[27],
-                end_at_least_2[27],
-                end_data_6[26],
-                end_data_5[26],
-                end_data_4[26],
-                end_data_3[26],
-                end_data_2[26],
-                end_data_1[26],
-                end_data_0[26],
-                end_beyond_next[27],
-                end_cut[27],
-                end_noncharacter[27]} &
+            ((({end_at_least_3[27], end_at_least_2[27], end_data_6[26], end_data_5[26],
+                end_data_4[26], end_data_3[26], end_data_2[26], end_data_1[26], end_data_0[26],
+                end_beyond_next[27], end_cut[27], end_noncharacter[27]} &
                 {12{end_bad[27]}}) |
-                ({end_at_least_3[28],
-                    end_at_least_2[28],
-                    end_data_6[27],
-                    end_data_5[27],
-                    end_data_4[27],
-                    end_data_3[27],
-                    end_data_2[27],
-                    end_data_1[27],
-                    end_data_0[27],
-                    end_beyond_next[28],
-                    end_cut[28],
-                    end_noncharacter[28]} &
+                ({end_at_least_3[28], end_at_least_2[28], end_data_6[27], end_data_5[27],
+                    end_data_4[27], end_data_3[27], end_data_2[27], end_data_1[27], end_data_0[27],
+                    end_beyond_next[28], end_cut[28], end_noncharacter[28]} &
                     ~{12{end_bad[27]}})) &
                 ~{12{end_bad[25] | end_bad[26]}}),
-        ((({end_at_least_3[21],
-            end_at_least_2[21],
-            end_data_6[20],
-            end_data_5[20],
-            end_data_4[20],
-            end_data_3[20],
-            end_data_2[20],
-            end_data_1[20],
-            end_data_0[20],
-            end_beyond_next[21],
-            end_cut[21],
-            end_noncharacter[21]} &
+        ((({end_at_least_3[21], end_at_least_2[21], end_data_6[20], end_data_5[20], end_data_4[20],
+            end_data_3[20], end_data_2[20], end_data_1[20], end_data_0[20], end_beyond_next[21],
+            end_cut[21], end_noncharacter[21]} &
             {12{end_bad[21]}}) |
-            ({end_at_least_3[22],
-                end_at_least_2[22],
-                end_data_6[21],
-                end_data_5[21],
-                end_data_4[21],
-                end_data_3[21],
-                end_data_2[21],
-                end_data_1[21],
-                end_data_0[21],
-                end_beyond_next[22],
-                end_cut[22],
-                end_noncharacter[22]} &
+            ({end_at_least_3[22], end_at_least_2[22], end_data_6[21], end_data_5[21],
+                end_data_4[21], end_data_3[21], end_data_2[21], end_data_1[21], end_data_0[21],
+                end_beyond_next[22], end_cut[22], end_noncharacter[22]} &
                 ~{12{end_bad[21]}})) &
             {12{end_bad[21] | end_bad[22]}}) |
-            ((({end_at_least_3[23],
-                end_at_least_2[23],
-                end_data_6[22],
-                end_data_5[22],
-                end_data_4[22],
-                end_data_3[22],
-                end_data_2[22],
-                end_data_1[22],
-                end_data_0[22],
-                end_beyond_next[23],
-                end_cut[23],
-                end_noncharacter[23]} &
+            ((({end_at_least_3[23], end_at_least_2[23], end_data_6[22], end_data_5[22],
+                end_data_4[22], end_data_3[22], end_data_2[22], end_data_1[22], end_data_0[22],
+                end_beyond_next[23], end_cut[23], end_noncharacter[23]} &
                 {12{end_bad[23]}}) |
-                ({end_at_least_3[24],
-                    end_at_least_2[24],
-                    end_data_6[23],
-                    end_data_5[23],
-                    end_data_4[23],
-                    end_data_3[23],
-                    end_data_2[23],
-                    end_data_1[23],
-                    end_data_0[23],
-                    end_beyond_next[24],
-                    end_cut[24],
-                    end_noncharacter[24]} &
+                ({end_at_least_3[24], end_at_least_2[24], end_data_6[23], end_data_5[23],
+                    end_data_4[23], end_data_3[23], end_data_2[23], end_data_1[23], end_data_0[23],
+                    end_beyond_next[24], end_cut[24], end_noncharacter[24]} &
                     ~{12{end_bad[23]}})) &
                 ~{12{end_bad[21] | end_bad[22]}}),
-        ((({end_at_least_3[17],
-            end_at_least_2[17],
-            end_data_6[16],
-            end_data_5[16],
-            end_data_4[16],
-            end_data_3[16],
-            end_data_2[16],
-            end_data_1[16],
-            end_data_0[16],
-            end_beyond_next[17],
-            end_cut[17],
-            end_noncharacter[17]} &
+        ((({end_at_least_3[17], end_at_least_2[17], end_data_6[16], end_data_5[16], end_data_4[16],
+            end_data_3[16], end_data_2[16], end_data_1[16], end_data_0[16], end_beyond_next[17],
+            end_cut[17], end_noncharacter[17]} &
             {12{end_bad[17]}}) |
-            ({end_at_least_3[18],
-                end_at_least_2[18],
-                end_data_6[17],
-                end_data_5[17],
-                end_data_4[17],
-                end_data_3[17],
-                end_data_2[17],
-                end_data_1[17],
-                end_data_0[17],
-                end_beyond_next[18],
-                end_cut[18],
-                end_noncharacter[18]} &
+            ({end_at_least_3[18], end_at_least_2[18], end_data_6[17], end_data_5[17],
+                end_data_4[17], end_data_3[17], end_data_2[17], end_data_1[17], end_data_0[17],
+                end_beyond_next[18], end_cut[18], end_noncharacter[18]} &
                 ~{12{end_bad[17]}})) &
             {12{end_bad[17] | end_bad[18]}}) |
-            ((({end_at_least_3[19],
-                end_at_least_2[19],
-                end_data_6[18],
-                end_data_5[18],
-                end_data_4[18],
-                end_data_3[18],
-                end_data_2[18],
-                end_data_1[18],
-                end_data_0[18],
-                end_beyond_next[19],
-                end_cut[19],
-                end_noncharacter[19]} &
+            ((({end_at_least_3[19], end_at_least_2[19], end_data_6[18], end_data_5[18],
+                end_data_4[18], end_data_3[18], end_data_2[18], end_data_1[18], end_data_0[18],
+                end_beyond_next[19], end_cut[19], end_noncharacter[19]} &
                 {12{end_bad[19]}}) |
-                ({end_at_least_3[20],
-                    end_at_least_2[20],
-                    end_data_6[19],
-                    end_data_5[19],
-                    end_data_4[19],
-                    end_data_3[19],
-                    end_data_2[19],
-                    end_data_1[19],
-                    end_data_0[19],
-                    end_beyond_next[20],
-                    end_cut[20],
-                    end_noncharacter[20]} &
+                ({end_at_least_3[20], end_at_least_2[20], end_data_6[19], end_data_5[19],
+                    end_data_4[19], end_data_3[19], end_data_2[19], end_data_1[19], end_data_0[19],
+                    end_beyond_next[20], end_cut[20], end_noncharacter[20]} &
                     ~{12{end_bad[19]}})) &
                 ~{12{end_bad[17] | end_bad[18]}}),
-        ((({end_at_least_3[13],
-            end_at_least_2[13],
-            end_data_6[12],
-            end_data_5[12],
-            end_data_4[12],
-            end_data_3[12],
-            end_data_2[12],
-            end_data_1[12],
-            end_data_0[12],
-            end_beyond_next[13],
-            end_cut[13],
-            end_noncharacter[13]} &
+        ((({end_at_least_3[13], end_at_least_2[13], end_data_6[12], end_data_5[12], end_data_4[12],
+            end_data_3[12], end_data_2[12], end_data_1[12], end_data_0[12], end_beyond_next[13],
+            end_cut[13], end_noncharacter[13]} &
             {12{end_bad[13]}}) |
-            ({end_at_least_3[14],
-                end_at_least_2[14],
-                end_data_6[13],
-                end_data_5[13],
-                end_data_4[13],
-                end_data_3[13],
-                end_data_2[13],
-                end_data_1[13],
-                end_data_0[13],
-                end_beyond_next[14],
-                end_cut[14],
-                end_noncharacter[14]} &
+            ({end_at_least_3[14], end_at_least_2[14], end_data_6[13], end_data_5[13],
+                end_data_4[13], end_data_3[13], end_data_2[13], end_data_1[13], end_data_0[13],
+                end_beyond_next[14], end_cut[14], end_noncharacter[14]} &
                 ~{12{end_bad[13]}})) &
             {12{end_bad[13] | end_bad[14]}}) |
-            ((({end_at_least_3[15],
-                end_at_least_2[15],
-                end_data_6[14],
-                end_data_5[14],
-                end_data_4[14],
-                end_data_3[14],
-                end_data_2[14],
-                end_data_1[14],
-                end_data_0[14],
-                end_beyond_next[15],
-                end_cut[15],
-                end_noncharacter[15]} &
+            ((({end_at_least_3[15], end_at_least_2[15], end_data_6[14], end_data_5[14],
+                end_data_4[14], end_data_3[14], end_data_2[14], end_data_1[14], end_data_0[14],
+                end_beyond_next[15], end_cut[15], end_noncharacter[15]} &
                 {12{end_bad[15]}}) |
-                ({end_at_least_3[16],
-                    end_at_least_2[16],
-                    end_data_6[15],
-                    end_data_5[15],
-                    end_data_4[15],
-                    end_data_3[15],
-                    end_data_2[15],
-                    end_data_1[15],
-                    end_data_0[15],
-                    end_beyond_next[16],
-                    end_cut[16],
-                    end_noncharacter[16]} &
+                ({end_at_least_3[16], end_at_least_2[16], end_data_6[15], end_data_5[15],
+                    end_data_4[15], end_data_3[15], end_data_2[15], end_data_1[15], end_data_0[15],
+                    end_beyond_next[16], end_cut[16], end_noncharacter[16]} &
                     ~{12{end_bad[15]}})) &
                 ~{12{end_bad[13] | end_bad[14]}}),
-        ((({end_at_least_3[9],
-            end_at_least_2[9],
-            end_data_6[8],
-            end_data_5[8],
-            end_data_4[8],
-            end_data_3[8],
-            end_data_2[8],
-            end_data_1[8],
-            end_data_0[8],
-            end_beyond_next[9],
-            end_cut[9],
-            end_noncharacter[9]} &
+        ((({end_at_least_3[9], end_at_least_2[9], end_data_6[8], end_data_5[8], end_data_4[8],
+            end_data_3[8], end_data_2[8], end_data_1[8], end_data_0[8], end_beyond_next[9],
+            end_cut[9], end_noncharacter[9]} &
             {12{end_bad[9]}}) |
-            ({end_at_least_3[10],
-                end_at_least_2[10],
-                end_data_6[9],
-                end_data_5[9],
-                end_data_4[9],
-                end_data_3[9],
-                end_data_2[9],
-                end_data_1[9],
-                end_data_0[9],
-                end_beyond_next[10],
-                end_cut[10],
-                end_noncharacter[10]} &
+            ({end_at_least_3[10], end_at_least_2[10], end_data_6[9], end_data_5[9], end_data_4[9],
+                end_data_3[9], end_data_2[9], end_data_1[9], end_data_0[9], end_beyond_next[10],
+                end_cut[10], end_noncharacter[10]} &
                 ~{12{end_bad[9]}})) &
             {12{end_bad[9] | end_bad[10]}}) |
-            ((({end_at_least_3[11],
-                end_at_least_2[11],
-                end_data_6[10],
-                end_data_5[10],
-                end_data_4[10],
-                end_data_3[10],
-                end_data_2[10],
-                end_data_1[10],
-                end_data_0[10],
-                end_beyond_next[11],
-                end_cut[11],
-                end_noncharacter[11]} &
+            ((({end_at_least_3[11], end_at_least_2[11], end_data_6[10], end_data_5[10],
+                end_data_4[10], end_data_3[10], end_data_2[10], end_data_1[10], end_data_0[10],
+                end_beyond_next[11], end_cut[11], end_noncharacter[11]} &
                 {12{end_bad[11]}}) |
-                ({end_at_least_3[12],
-                    end_at_least_2[12],
-                    end_data_6[11],
-                    end_data_5[11],
-                    end_data_4[11],
-                    end_data_3[11],
-                    end_data_2[11],
-                    end_data_1[11],
-                    end_data_0[11],
-                    end_beyond_next[12],
-                    end_cut[12],
-                    end_noncharacter[12]} &
+                ({end_at_least_3[12], end_at_least_2[12], end_data_6[11], end_data_5[11],
+                    end_data_4[11], end_data_3[11], end_data_2[11], end_data_1[11], end_data_0[11],
+                    end_beyond_next[12], end_cut[12], end_noncharacter[12]} &
                     ~{12{end_bad[11]}})) &
                 ~{12{end_bad[9] | end_bad[10]}}),
-        ((({end_at_least_3[5],
-            end_at_least_2[5],
-            end_data_6[4],
-            end_data_5[4],
-            end_data_4[4],
-            end_data_3[4],
-            end_data_2[4],
-            end_data_1[4],
-            end_data_0[4],
-            end_beyond_next[5],
-            end_cut[5],
-            end_noncharacter[5]} &
+        ((({end_at_least_3[5], end_at_least_2[5], end_data_6[4], end_data_5[4], end_data_4[4],
+            end_data_3[4], end_data_2[4], end_data_1[4], end_data_0[4], end_beyond_next[5],
+            end_cut[5], end_noncharacter[5]} &
             {12{end_bad[5]}}) |
-            ({end_at_least_3[6],
-                end_at_least_2[6],
-                end_data_6[5],
-                end_data_5[5],
-                end_data_4[5],
-                end_data_3[5],
-                end_data_2[5],
-                end_data_1[5],
-                end_data_0[5],
-                end_beyond_next[6],
-                end_cut[6],
-                end_noncharacter[6]} &
+            ({end_at_least_3[6], end_at_least_2[6], end_data_6[5], end_data_5[5], end_data_4[5],
+                end_data_3[5], end_data_2[5], end_data_1[5], end_data_0[5], end_beyond_next[6],
+                end_cut[6], end_noncharacter[6]} &
                 ~{12{end_bad[5]}})) &
             {12{end_bad[5] | end_bad[6]}}) |
-            ((({end_at_least_3[7],
-                end_at_least_2[7],
-                end_data_6[6],
-                end_data_5[6],
-                end_data_4[6],
-                end_data_3[6],
-                end_data_2[6],
-                end_data_1[6],
-                end_data_0[6],
-                end_beyond_next[7],
-                end_cut[7],
-                end_noncharacter[7]} &
+            ((({end_at_least_3[7], end_at_least_2[7], end_data_6[6], end_data_5[6], end_data_4[6],
+                end_data_3[6], end_data_2[6], end_data_1[6], end_data_0[6], end_beyond_next[7],
+                end_cut[7], end_noncharacter[7]} &
                 {12{end_bad[7]}}) |
-                ({end_at_least_3[8],
-                    end_at_least_2[8],
-                    end_data_6[7],
-                    end_data_5[7],
-                    end_data_4[7],
-                    end_data_3[7],
-                    end_data_2[7],
-                    end_data_1[7],
-                    end_data_0[7],
-                    end_beyond_next[8],
-                    end_cut[8],
-                    end_noncharacter[8]} &
+                ({end_at_least_3[8], end_at_least_2[8], end_data_6[7], end_data_5[7], end_data_4[7],
+                    end_data_3[7], end_data_2[7], end_data_1[7], end_data_0[7], end_beyond_next[8],
+                    end_cut[8], end_noncharacter[8]} &
                     ~{12{end_bad[7]}})) &
                 ~{12{end_bad[5] | end_bad[6]}}),
-        ((({end_at_least_3[1],
-            end_at_least_2[1],
-            end_data_6[0],
-            end_data_5[0],
-            end_data_4[0],
-            end_data_3[0],
-            end_data_2[0],
-            end_data_1[0],
-            end_data_0[0],
-            end_beyond_next[1],
-            end_cut[1],
-            end_noncharacter[1]} &
+        ((({end_at_least_3[1], end_at_least_2[1], end_data_6[0], end_data_5[0], end_data_4[0],
+            end_data_3[0], end_data_2[0], end_data_1[0], end_data_0[0], end_beyond_next[1],
+            end_cut[1], end_noncharacter[1]} &
             {12{end_bad[1]}}) |
-            ({end_at_least_3[2],
-                end_at_least_2[2],
-                end_data_6[1],
-                end_data_5[1],
-                end_data_4[1],
-                end_data_3[1],
-                end_data_2[1],
-                end_data_1[1],
-                end_data_0[1],
-                end_beyond_next[2],
-                end_cut[2],
-                end_noncharacter[2]} &
+            ({end_at_least_3[2], end_at_least_2[2], end_data_6[1], end_data_5[1], end_data_4[1],
+                end_data_3[1], end_data_2[1], end_data_1[1], end_data_0[1], end_beyond_next[2],
+                end_cut[2], end_noncharacter[2]} &
                 ~{12{end_bad[1]}})) &
             {12{end_bad[1] | end_bad[2]}}) |
-            ((({end_at_least_3[3],
-                end_at_least_2[3],
-                end_data_6[2],
-                end_data_5[2],
-                end_data_4[2],
-                end_data_3[2],
-                end_data_2[2],
-                end_data_1[2],
-                end_data_0[2],
-                end_beyond_next[3],
-                end_cut[3],
-                end_noncharacter[3]} &
+            ((({end_at_least_3[3], end_at_least_2[3], end_data_6[2], end_data_5[2], end_data_4[2],
+                end_data_3[2], end_data_2[2], end_data_1[2], end_data_0[2], end_beyond_next[3],
+                end_cut[3], end_noncharacter[3]} &
                 {12{end_bad[3]}}) |
-                ({end_at_least_3[4],
-                    end_at_least_2[4],
-                    end_data_6[3],
-                    end_data_5[3],
-                    end_data_4[3],
-                    end_data_3[3],
-                    end_data_2[3],
-                    end_data_1[3],
-                    end_data_0[3],
-                    end_beyond_next[4],
-                    end_cut[4],
-                    end_noncharacter[4]} &
+                ({end_at_least_3[4], end_at_least_2[4], end_data_6[3], end_data_5[3], end_data_4[3],
+                    end_data_3[3], end_data_2[3], end_data_1[3], end_data_0[3], end_beyond_next[4],
+                    end_cut[4], end_noncharacter[4]} &
                     ~{12{end_bad[3]}})) &
                 ~{12{end_bad[1] | end_bad[2]}})};
   end
 
   // Stage 7, search_6: the first error of more lanes
+  reg search_6_valid;
+  reg [4:0] search_6_newest;
+  reg search_6_last;
+  reg [12:0] search_6_unfinished;
+  reg [3:0] search_6_found_error;
+  reg [15:0] search_6_found_lane;
+  reg [47:0] search_6_found_rest;
+  initial begin
+    search_6_valid = 1'b0; search_6_newest = 5'h0; search_6_last = 1'b0;
+    search_6_unfinished = 13'h0; search_6_found_error = 4'h0; search_6_found_lane = 16'h0;
+    search_6_found_rest = 48'h0;
+  end
+
   always @(posedge clk) begin
     if (rst) begin
       search_6_valid <= 1'b0;
@@ -2272,6 +1605,12 @@ module utf8_validator_64_first_error (
   end
 
   // Stage 8, search_7: the first error of more lanes
+  reg search_7_valid;
+  reg search_7_last;
+  initial begin
+    search_7_valid = 1'b0; search_7_last = 1'b0; search_7_newest = 5'h0;
+  end
+
   always @(posedge clk) begin
     if (rst) begin
       search_7_valid <= 1'b0;
@@ -2297,6 +1636,15 @@ module utf8_validator_64_first_error (
   end
 
   // Stage 9, search_8: the first error of more lanes
+  reg search_8_valid;
+  reg [4:0] search_8_newest;
+  reg search_8_last;
+  reg [11:0] search_8_found_rest;
+  initial begin
+    search_8_valid = 1'b0; search_8_newest = 5'h0; search_8_last = 1'b0;
+    search_8_found_rest = 12'h0;
+  end
+
   always @(posedge clk) begin
     if (rst) begin
       search_8_valid <= 1'b0;
@@ -2311,6 +1659,23 @@ module utf8_validator_64_first_error (
   end
 
   // Stage 10, locate: where the beat's first error begins
+  reg locate_valid;
+  reg [4:0] locate_newest;
+  reg locate_text_begins;
+  reg locate_begins;
+  reg locate_ends_unit;
+  reg locate_wrong;
+  reg locate_before_unit;
+  reg [5:0] locate_place;
+  reg [2:0] locate_back;
+  reg [9:0] locate_of_kind;
+  reg locate_last;
+  initial begin
+    locate_valid = 1'b0; locate_newest = 5'h0; locate_text_begins = 1'b1; locate_begins = 1'b0;
+    locate_ends_unit = 1'b0; locate_wrong = 1'b0; locate_before_unit = 1'b0; locate_place = 6'h0;
+    locate_back = 3'b000; locate_of_kind = 10'h0; locate_last = 1'b0;
+  end
+
   always @(posedge clk) begin
     if (rst) begin
       locate_valid <= 1'b0;
@@ -2338,6 +1703,31 @@ module utf8_validator_64_first_error (
   end
 
   // Stage 11, count: a unit that is over; the first error of the text
+  reg count_due;
+  reg count_seen;
+  reg count_clears;
+  reg count_counts;
+  reg count_is_first;
+  reg count_fails;
+  reg [2:0] count_low;
+  reg count_borrow;
+  reg [2:0] count_high;
+  reg [2:0] count_of_kind;
+  reg count_high_89ABCD;
+  reg count_high_E;
+  reg count_low_0123456789ABC;
+  reg count_high_F;
+  reg count_low_0123456789ABCD;
+  reg count_high_CD;
+  reg count_low_0123EF;
+  initial begin
+    count_due = 1'b0; count_seen = 1'b0; count_clears = 1'b0; count_counts = 1'b0;
+    count_is_first = 1'b0; count_fails = 1'b0; count_low = 3'b000; count_borrow = 1'b0;
+    count_high = 3'b000; count_of_kind = 3'b000; count_high_89ABCD = 1'b0; count_high_E = 1'b0;
+    count_low_0123456789ABC = 1'b0; count_high_F = 1'b0; count_low_0123456789ABCD = 1'b0;
+    count_high_CD = 1'b0; count_low_0123EF = 1'b0; count_valid = 1'b0; count_newest = 5'h0;
+  end
+
   wire logic_1 = ((~locate_before_unit & locate_wrong) | (locate_ends_unit & ~locate_wrong)) &
       count_due & ~locate_begins & ~count_seen;
   wire logic_2 = ~locate_place[0] & ((locate_back[0] & ~locate_back[1]) | locate_back[2]);
@@ -2382,6 +1772,21 @@ module utf8_validator_64_first_error (
   end
 
   // Stage 12, tally: the first error of the text, and the units before it
+  reg tally_units_lowest_full;
+  reg tally_units_full_0;
+  reg tally_units_full_1;
+  reg tally_units_full_2;
+  reg tally_units_full_3;
+  reg tally_units_full_4;
+  reg tally_units_full_5;
+  initial begin
+    tally_units_lowest_full = 1'b0; tally_units_full_0 = 1'b0; tally_units_full_1 = 1'b0;
+    tally_units_full_2 = 1'b0; tally_units_full_3 = 1'b0; tally_units_full_4 = 1'b0;
+    tally_units_full_5 = 1'b0; tally_units_0 = 4'h0; tally_units_4 = 4'h0; tally_units_8 = 4'h0;
+    tally_units_12 = 4'h0; tally_units_16 = 4'h0; tally_units_20 = 4'h0; tally_units_24 = 2'b00;
+    tally_units_over = 1'b0; tally_first = 9'h0; tally_fails = 1'b0;
+  end
+
   wire logic_3 = count_counts & ~(count_counts & tally_units_lowest_full & tally_units_full_5);
   always @(posedge clk) begin
     if (count_clears) begin
@@ -2517,63 +1922,6 @@ module utf8_validator_64_memory (
     for (n = 0; n <= 15; n = n + 1) chunk_0_memory[n] = 0;
   end
 
-  // Memory, chunk_1
-  // With attributes: copies near their loads, which must not be merged.
-  reg [3:0] chunk_1_next;
-  (* keep = "true", dont_merge *) reg chunk_1_writes;
-  (* keep = "true", dont_merge *) reg [3:0] chunk_1_place;
-  initial begin
-    chunk_1_writes = 1'b0; chunk_1_place = 4'h0;
-  end
-  reg [159:0] chunk_1_memory [0:15];
-  initial begin : chunk_1_memory_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory[n] = 0;
-  end
-
-  // Memory, chunk_2
-  // With attributes: copies near their loads, which must not be merged.
-  reg [3:0] chunk_2_next;
-  (* keep = "true", dont_merge *) reg chunk_2_writes;
-  (* keep = "true", dont_merge *) reg [3:0] chunk_2_place;
-  initial begin
-    chunk_2_writes = 1'b0; chunk_2_place = 4'h0;
-  end
-  reg [159:0] chunk_2_memory [0:15];
-  initial begin : chunk_2_memory_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_2_memory[n] = 0;
-  end
-
-  // Memory, chunk_3
-  // With attributes: copies near their loads, which must not be merged.
-  reg [3:0] chunk_3_next;
-  (* keep = "true", dont_merge *) reg chunk_3_writes;
-  (* keep = "true", dont_merge *) reg [3:0] chunk_3_place;
-  initial begin
-    chunk_3_writes = 1'b0; chunk_3_place = 4'h0;
-  end
-  reg [96:0] chunk_3_memory [0:15];
-  initial begin : chunk_3_memory_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_3_memory[n] = 0;
-  end
-
-  // Memory, chunk_4
-  // With attributes: copies near their loads, which must not be merged.
-  reg [3:0] chunk_4_next;
-  (* keep = "true", dont_merge *) reg chunk_4_writes;
-  (* keep = "true", dont_merge *) reg [3:0] chunk_4_place;
-  initial begin
-    chunk_4_writes = 1'b0; chunk_4_place = 4'h0;
-  end
-  reg [35:0] chunk_4_memory [0:15];
-  initial begin : chunk_4_memory_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_4_memory[n] = 0;
-  end
-
-  // Memory, chunk_0
   always @(posedge clk) begin
     if (chunk_0_writes) chunk_0_memory[chunk_0_place] <= pair_beat[159:0];
   end
@@ -2591,6 +1939,19 @@ module utf8_validator_64_memory (
   end
 
   // Memory, chunk_1
+  // With attributes: copies near their loads, which must not be merged.
+  reg [3:0] chunk_1_next;
+  (* keep = "true", dont_merge *) reg chunk_1_writes;
+  (* keep = "true", dont_merge *) reg [3:0] chunk_1_place;
+  initial begin
+    chunk_1_writes = 1'b0; chunk_1_place = 4'h0;
+  end
+  reg [159:0] chunk_1_memory [0:15];
+  initial begin : chunk_1_memory_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_1_memory[n] = 0;
+  end
+
   always @(posedge clk) begin
     if (chunk_1_writes) chunk_1_memory[chunk_1_place] <= pair_beat[319:160];
   end
@@ -2608,6 +1969,19 @@ module utf8_validator_64_memory (
   end
 
   // Memory, chunk_2
+  // With attributes: copies near their loads, which must not be merged.
+  reg [3:0] chunk_2_next;
+  (* keep = "true", dont_merge *) reg chunk_2_writes;
+  (* keep = "true", dont_merge *) reg [3:0] chunk_2_place;
+  initial begin
+    chunk_2_writes = 1'b0; chunk_2_place = 4'h0;
+  end
+  reg [159:0] chunk_2_memory [0:15];
+  initial begin : chunk_2_memory_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_2_memory[n] = 0;
+  end
+
   always @(posedge clk) begin
     if (chunk_2_writes) chunk_2_memory[chunk_2_place] <= pair_beat[479:320];
   end
@@ -2625,6 +1999,19 @@ module utf8_validator_64_memory (
   end
 
   // Memory, chunk_3
+  // With attributes: copies near their loads, which must not be merged.
+  reg [3:0] chunk_3_next;
+  (* keep = "true", dont_merge *) reg chunk_3_writes;
+  (* keep = "true", dont_merge *) reg [3:0] chunk_3_place;
+  initial begin
+    chunk_3_writes = 1'b0; chunk_3_place = 4'h0;
+  end
+  reg [96:0] chunk_3_memory [0:15];
+  initial begin : chunk_3_memory_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_3_memory[n] = 0;
+  end
+
   always @(posedge clk) begin
     if (chunk_3_writes) chunk_3_memory[chunk_3_place] <= pair_beat[576:480];
   end
@@ -2642,6 +2029,19 @@ module utf8_validator_64_memory (
   end
 
   // Memory, chunk_4
+  // With attributes: copies near their loads, which must not be merged.
+  reg [3:0] chunk_4_next;
+  (* keep = "true", dont_merge *) reg chunk_4_writes;
+  (* keep = "true", dont_merge *) reg [3:0] chunk_4_place;
+  initial begin
+    chunk_4_writes = 1'b0; chunk_4_place = 4'h0;
+  end
+  reg [35:0] chunk_4_memory [0:15];
+  initial begin : chunk_4_memory_zeros
+    integer n;
+    for (n = 0; n <= 15; n = n + 1) chunk_4_memory[n] = 0;
+  end
+
   always @(posedge clk) begin
     if (chunk_4_writes) begin
       chunk_4_memory[chunk_4_place] <= tally_fails ? {tally_units_24,
@@ -2730,7 +2130,6 @@ module utf8_validator_64_flow_control (
     next = 5'h1; flips_if_ready = 5'h0; next_1 = 5'h1; flips_if_ready_1 = 5'h0; accepts = 1'b0;
   end
 
-  // Flow control: which beat is the next to come out, and credit
   wire logic_1 = (search_7_newest[1:0] == 2'b00) | (search_7_newest[1:0] == 2'b10);
   wire logic_2 = (search_7_newest[1:0] == 2'b01) | (search_7_newest[1:0] == 2'b10);
   wire logic_3 = (search_7_newest[1:0] == 2'b01) | (search_7_newest[1:0] == 2'b11);

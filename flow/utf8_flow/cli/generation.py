@@ -43,9 +43,10 @@ class Beside:
 
     fusesoc: bool = option(False, "Also write FILE.core, a FuseSoC core, beside FILE.v.")
     vhdl_component: bool = option(False, "Also write FILE.vhd, a VHDL component, beside FILE.v.")
+    data_sheet: bool = option(False, "Also write FILE.md, a data sheet, beside FILE.v.")
 
 
-ENDS = {"--fusesoc": ".core", "--vhdl-component": ".vhd"}
+ENDS = {"--fusesoc": ".core", "--vhdl-component": ".vhd", "--data-sheet": ".md"}
 """The options that add files, as in :class:`Beside`, and the ends of the names of these."""
 
 
@@ -54,7 +55,7 @@ ENDS = {"--fusesoc": ".core", "--vhdl-component": ".vhd"}
     "utf8-hdl generate -o utf8_decoder.v",
     "utf8-hdl generate --component encoder --reset-polarity low -o utf8_encoder.v",
     "utf8-hdl generate --profile ucs4 --module wide_decoder -o wide_decoder.v --fusesoc",
-    "utf8-hdl generate -o utf8_decoder.v --vhdl-component",
+    "utf8-hdl generate -o utf8_decoder.v --vhdl-component --data-sheet",
 )
 def generate(
     context: typer.Context, *, verilog: Verilog, design: Design, rules: Rules, beside: Beside
@@ -64,6 +65,7 @@ def generate(
     from utf8_sim.tools.files import open_output
 
     from ..export import fusesoc, vhdl
+    from ..export.data_sheet import data_sheet
     from ..export.verilog import generate
 
     spec = design.spec(rules.chosen())
@@ -80,6 +82,7 @@ def generate(
     contents = {
         "--fusesoc": lambda: fusesoc.core_file(made, module, verilog.output),
         "--vhdl-component": lambda: vhdl.vhdl_package(text, module),
+        "--data-sheet": lambda: data_sheet(made, text, module),
     }
     files = {verilog.output: text, **{file: contents[option]() for option, file in added.items()}}
     with ExitStack() as opened:

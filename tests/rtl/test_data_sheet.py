@@ -376,3 +376,19 @@ def test_sheet_of_a_ready_file_is_what_the_command_writes(file, folder):
     assert run(*shlex.split(command), "--data-sheet").status == 0
     sheet = file.with_suffix(".md")
     assert Path(sheet.name).read_text(encoding="utf-8") == sheet.read_text(encoding="utf-8")
+
+
+def ready_designs() -> dict[str, DesignSpec]:
+    """The designs of the files of `verilog/`, from the instances in Amaranth of their sheets."""
+    sheets = {file.stem: file.with_suffix(".md").read_text(encoding="utf-8") for file in READY}
+    return {name: Sheet(text, "").spec for name, text in sheets.items()}
+
+
+def test_table_of_the_ready_files_has_their_numbers():
+    page = (ROOT / "verilog/README.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| \[`(\w+)\.v`\]\((\S+)\) \| .* \| (\d+) \| (\d+) \| \[(.*)\]\((.*)\) \|$", page, re.M)
+    found = {name: (int(lanes), int(cycles)) for name, _, lanes, cycles, *_ in rows}
+    designs = ready_designs()
+    assert found == {name: (spec.lanes, spec.entry.timing(spec.make()).latency) for name, spec in designs.items()}
+    for name, *_, shown, linked in rows:
+        assert shown == linked == f"{name}.md"

@@ -27,7 +27,7 @@ needs_cocotb = needs("iverilog", modules=["cocotb", "cocotbext"])
 def run_texts(folder: Path, spec: DesignSpec, verilog: str, texts: int = 12) -> str:
     """The output of cocotb."""
     (folder / "design.v").write_text(verilog)
-    [module] = re.findall(r"^module (\w+)", verilog, re.M)
+    module, *_ = re.findall(r"^module (\w+)", verilog, re.M)
     arguments = [sys.executable, "-c", RUN, "design.v", module, str(folder)]
     path, own = os.pathsep.join([str(Path(__file__).parent), *sys.path]), dict(spec.own)
     environment = {"PYTHONPATH": path, "COMPONENT": spec.component, "COCOTB_ANSI_OUTPUT": "0"}

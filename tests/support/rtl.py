@@ -284,7 +284,7 @@ def broken(name: str) -> Decoder | Encoder:
 
 def verilog_ports(verilog: str) -> dict[str, int]:
     """Names and widths of the ports of generated Verilog, in order."""
-    [module] = re.findall(r"^module \w+ \(\n(.*?)\n\);$", verilog, re.M | re.S)
+    module, *_ = re.findall(r"^module \w+ \(\n(.*?)\n\);$", verilog, re.M | re.S)
     ports = re.findall(r"^  (?:in|out)put wire (?:\[(\d+):0\] )?(\w+)(?:,|$)", module, re.M)
     assert len(ports) == module.count("put ")
     return {name: int(high or 0) + 1 for high, name in ports}

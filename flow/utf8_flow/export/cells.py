@@ -33,10 +33,14 @@ ARITHMETIC = {"$add": "+", "$sub": "-"}
 
 
 class Expression(NamedTuple):
-    """Verilog for a value, and its operator if it needs parentheses beside any other operator."""
+    """Verilog for a value, and its operator if it needs parentheses beside any other operator.
+
+    ``inverse`` is the text for its complement if that has an operator of its own.
+    """
 
     text: str
     operator: str = ""
+    inverse: str = ""
 
     def beside(self, operator: str) -> str:
         """The text as an operand of ``operator``."""

@@ -317,7 +317,8 @@ class Expressions(Netlist):
             return value if other == ("1",) else _inverted(value)
         with self._enumerated(self._values_of(one)):
             sides = [self._expression(bits).beside("") for bits in (one, other)]
-        return Expression(f" {operator} ".join(sides), "comparison")
+        inverse = " != ".join(sides) if operator == "==" else ""
+        return Expression(f" {operator} ".join(sides), "comparison", inverse)
 
     def _reduction(self, cell: Cell, operator: str) -> Expression:
         """The reduction of all bits of an operand by an operator."""
@@ -376,6 +377,6 @@ def _inverted(value: Expression) -> Expression:
     """The complement of a value."""
     if value.text.startswith("~") and not value.operator:
         return Expression(value.text[1:])
-    if value.operator == "comparison" and value.text.count(" == ") == 1:
-        return value._replace(text=value.text.replace(" == ", " != "))
+    if value.inverse:
+        return Expression(value.inverse, value.operator)
     return Expression(f"~{value.behind()}")

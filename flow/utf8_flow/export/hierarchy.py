@@ -76,11 +76,13 @@ def modules_of(design: str, component: str) -> dict[str, DesignModule]:
     """
     signals = _signals(design)
     inner = f"{TOP}.{component}"
+    inner = inner if inner in signals else TOP  # the design is the component itself
     inside = [path for path in signals if path.startswith(f"{inner}.") and "$" not in path]
     found = _netlists(design, inside)
     netlists = {path: found[path] for path in (TOP, *inside)}
     _remove_unused(netlists)
-    top = DesignModule("", netlists[TOP], signals[TOP] + signals[inner])
+    of_top = list(dict.fromkeys([*signals[TOP], *signals[inner]]))
+    top = DesignModule("", netlists[TOP], of_top)
     return {"": top} | {
         path: DesignModule(path.removeprefix(f"{inner}."), netlists[path], signals[path])
         for path in inside

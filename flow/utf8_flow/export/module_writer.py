@@ -6,7 +6,7 @@ language mode.
 """
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import NamedTuple
@@ -18,6 +18,10 @@ from .text import LINE, block, constant, filled, indented, section
 
 _UNMERGED = '(* keep = "true", dont_merge *) '
 """Equivalent attributes for Vivado (and Yosys), and for Quartus."""
+
+
+_EARLY = "Registers that an earlier stage reads"
+"""The heading of their declarations. Others are declared in the section of their stage."""
 
 
 class Load(NamedTuple):
@@ -35,31 +39,36 @@ class ModuleWriter(Expressions):
         stored = (bit for cell in self._registers for bit in cell.result if bit in self._places)
         states = {self._places[bit][0]: None for bit in stored}
         by_stage = groupby(sorted(states, key=self._order), lambda state: self._origin(state)[0])
-        groups = [(stage, list(group)) for stage, group in by_stage]
+        groups = {stage: list(group) for stage, group in by_stage}
         memories: dict[str, list[str]] = defaultdict(list)
         for memory, cell in self._memories.items():
-            heading = cell.attributes.get(STAGE)
-            memories[heading if heading in dict(groups) else groups[-1][0]].append(memory)
+            heading = cell.attributes.get(STAGE, "")
+            memories[heading if heading in groups else [heading, *groups][-1]].append(memory)
+        groups |= {heading: [] for heading in memories if heading not in groups}
         sections = [
             section(f"Outputs of {instance.name}", self._output_wires(instance))
             for instance in self._instances
         ]
-        sections += [
-            section(
-                stage, [*self._declarations(group), *self._memory_declarations(memories[stage])]
-            )
-            for stage, group in groups
-        ]
-        for stage, group in groups:
+        logic: dict[str, list[str]] = {}
+        read: set[str] = set()  # names in earlier stages
+        early: list[Vector] = []
+        for stage, group in groups.items():
+            early += [state for state in group if state.name in read]
             self._wires = []
             always = [*self._writes(memories[stage]), *self._always(group)]
-            sections.append(section(stage, [*self._wires, *always]))
+            logic[stage] = [*self._wires, *always]
+            read.update(re.findall(r"\w+", "\n".join(logic[stage])))
+        sections += [section(_EARLY, self._declarations(early))] * bool(early)
+        for stage, group in groups.items():
+            own = [state for state in group if state not in early]
+            declared = [*self._declarations(own), *self._memory_declarations(memories[stage])]
+            sections += [section(stage, declared), section("", logic[stage])]
         for instance in self._instances:
             self._wires = []
             connections = self._connections(instance)
             sections.append(section("", [*self._wires, *connections]))
         self._wires = []
-        driven = {*self._assigned, *self._stored_outputs}
+        driven = {*self._assigned, *self._stored_outputs, *self._passed}
         outputs = [
             line for port in self._outputs if port not in driven for line in self._assignment(port)
         ]
@@ -69,7 +78,8 @@ class ModuleWriter(Expressions):
         wires = (wire for instance in self._instances for wire in instance.outputs.values())
         names = [vector.name for vector in {*self._ports, *states, *self._assigned, *wires}]
         names += self._memories
-        assert len(names) == len(set(names)), "two signals have one name"
+        several = [each for each, count in Counter(names).items() if count > 1]
+        assert not several, f"two signals of {name} have one name: {several}"
         names_of_values = section("", self._local_parameters())
         body = "\n".join([names_of_values] * bool(names_of_values) + sections)
         return f"module {name} (\n{head}\n);\n\n{body}endmodule\n"
@@ -94,7 +104,8 @@ class ModuleWriter(Expressions):
 
     def _output_wires(self, instance: Instance) -> list[str]:
         """Declarations of the wires that an instance drives."""
-        return [f"wire {wire.declaration};" for wire in instance.outputs.values()]
+        wires = (wire for wire in instance.outputs.values() if wire not in self._passed)
+        return [f"wire {wire.declaration};" for wire in wires]
 
     def _connections(self, instance: Instance) -> list[str]:
         """An instance, with its ports connected by name."""
@@ -158,6 +169,8 @@ class ModuleWriter(Expressions):
 
     def _always(self, states: list[Vector]) -> list[str]:
         """The ``always`` block of registers, grouped by what controls them."""
+        if not states:
+            return []
         clocks: set[Bits] = set()
         groups: dict[tuple[Control, bool], dict[Control, list[Load]]] = defaultdict(
             lambda: defaultdict(list)

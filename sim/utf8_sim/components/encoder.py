@@ -236,7 +236,7 @@ class EncoderComponent(Component):
         cycles, sent = "1 cycle", ""
         if timing.latency > 1:
             cycles = f"{timing.latency} cycles"
-            sent = ", and those in which continuation bytes\n// of earlier code points are sent"
+            sent = ", and those in which\n// continuation bytes of earlier code points are sent"
         return f"""\
 // Throughput: one byte in every cycle while the consumer is ready and code points are offered.
 // Latency: the first byte is at the output {cycles} after its code point was taken. Not counted are

@@ -155,7 +155,7 @@ def data_sheet(component: Any, verilog: str, module: str) -> str:
         ports="\n".join(_table(_port_rows(ports, header))),
         promises="\n".join(f"- {text}" for text in header.promises),
         stalled=diagram.stalled,
-        diagram="\n".join([*diagram.rows, "", *diagram.legend]),
+        diagram="\n".join([*diagram.rows, "", *diagram.legend]).rstrip("\n"),
         measured=_measured(spec, measured),
         verilog=_instance(f"{module} {instance} (", ports, ".{0}({0})"),
         vhdl=declaration,
@@ -217,7 +217,8 @@ def _port_rows(ports: list[Port], header: Header) -> Iterator[tuple[str, ...]]:
         if stream and bus != stream and whole in header.ports:
             yield f"`{whole}`", "", "", header.ports[whole]
         bus = stream
-        meaning = header.ports.get(name) or HANDSHAKE.get(role) or f"see `{whole}`"
+        elsewhere = f"see `{whole}`" if whole in header.ports else ""
+        meaning = header.ports.get(name) or HANDSHAKE.get(role) or elsewhere
         yield f"`{name}`", str(width), direction, meaning
 
 

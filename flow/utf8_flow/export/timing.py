@@ -38,7 +38,7 @@ def timing_diagram(design: Any, make_engine: Callable[[Any], Engine] = AmaranthE
     The consumer stalls for one cycle, when the second output is offered.
     """
     engine = make_engine(design)
-    [stalled] = np.flatnonzero(_run(engine, ())["o.valid"])[1:2].tolist()
+    stalled = int(np.flatnonzero(_run(engine, ())["o.valid"])[:2][-1])
     trace = _run(engine, (*([False] * stalled), True))
     component = engine.component
     cycles = "".join(f"{cycle:>{CELL}}" for cycle in range(len(trace)))
@@ -84,8 +84,14 @@ def _labels(
         return _where(trace[f"{side}.valid"], (f"{value:02X}" for value in values)), []
     shown = {n: show(row) for n, row in zip(numbers, payloads, strict=True) if row}
     names = (letters[number % len(letters)] for number in numbers)
-    meanings = [f"{letters[number]} {each}" for number, each in shown.items()]
+    meanings = [f"{letters[number]} {_shortened(each)}" for number, each in shown.items()]
     return _where(trace[f"{side}.valid"], names), meanings
+
+
+def _shortened(text: str) -> str:
+    """A text without its middle, if it is longer than a line."""
+    half = LINE // 2 - 4
+    return text if len(text) <= 2 * half else f"{text[:half].rstrip()} … {text[-half:].lstrip()}"
 
 
 def _where(valid: Iterable[int], labels: Iterable[str]) -> Iterator[str]:

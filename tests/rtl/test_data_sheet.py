@@ -234,9 +234,9 @@ def expected_cells(trace: Trace, meanings: dict[str, str]) -> dict[str, list[str
             letter = chr(ord("a" if side == "i" else "A") + number)
             if payload and letter in meanings:
                 show = lanes.show_item if side == "i" else lanes.show_result
-                begin, is_short, end = meanings[letter].partition(" … ")
+                begin, is_cut, end = meanings[letter].partition(" … ")
                 text = show(payload)
-                assert text == begin if not is_short else text.startswith(begin)
+                assert text == begin if not is_cut else text.startswith(begin)
                 assert text.endswith(end)
                 data.append(letter)
             else:

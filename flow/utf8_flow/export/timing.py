@@ -89,9 +89,11 @@ def _labels(
 
 
 def _shortened(text: str) -> str:
-    """A text without its middle, if it is longer than a line."""
+    """A text without words in its middle, if it is longer than a line."""
     half = LINE // 2 - 4
-    return text if len(text) <= 2 * half else f"{text[:half].rstrip()} … {text[-half:].lstrip()}"
+    if len(text) <= 2 * half:
+        return text
+    return f"{text[:half].rpartition(' ')[0]} … {text[-half:].partition(' ')[2]}"
 
 
 def _where(valid: Iterable[int], labels: Iterable[str]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Data sheets: what each section says is compared with an independent source."""
+"""Data sheets: each section is compared with an independent source."""
 
 import json
 import re
@@ -103,7 +103,7 @@ def cached_verilog(monkeypatch):
 
 @cache
 def generated(options: tuple[str, ...]) -> Sheet:
-    """What the command writes, once in this process."""
+    """The files that the command writes, once in this process."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "utf8.v")
         assert run("generate", "-o", file, "--data-sheet", *options) == (0, "", "")
@@ -130,7 +130,7 @@ def test_ports_are_those_that_yosys_reads(sheet, folder):
 
 
 @each_design
-def test_sheet_says_all_that_the_header_says(sheet):
+def test_sheet_has_the_whole_text_of_the_header(sheet):
     header = sheet.verilog[: sheet.verilog.index("\n// Modules, registers")]
     [ports, promises] = re.search(r"^(// a?clk, .*?)(^//\n.*)", header, re.M | re.S).groups()
     described = [line[20:] for line in ports.splitlines()]
@@ -334,8 +334,9 @@ def test_each_check_notices_a_wrong_sheet(sheet):
         (check_constraint, "-period 7.", "-period 8."),
         (check_constraint, "-name clk", "-name aclk"),
     ):
+        changed = sheet.change(old, new)
         with pytest.raises(AssertionError):
-            check(sheet.change(old, new))
+            check(changed)
 
 
 @pytest.mark.long

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import fields
 from enum import Enum
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import utf8_hdl
 from utf8_hdl import PROFILES, Profile
@@ -19,6 +19,7 @@ from utf8_sim.tools.yowasp import versions_line
 
 from ..designs import DesignSpec
 from ..fpga.families import DEVICES
+from .header import Header
 from .module import Port, ports_of
 from .text import filled
 from .timing import timing_diagram
@@ -95,33 +96,7 @@ lower.
 
 {table}
 
-Tools: {tools}. To measure other devices:"""
-
-
-class Header(NamedTuple):
-    """The header of a generated Verilog file."""
-
-    what: str
-    #: The version, and the command that generates the file.
-    origin: str
-    #: Descriptions of ports, and of all ports of a stream, such as ``s_axis_*``.
-    ports: dict[str, str]
-    #: Don't cares, throughput, latency and reset.
-    promises: list[str]
-
-    @classmethod
-    def of(cls, verilog: str) -> "Header":
-        """Read the header of a file."""
-        paragraphs = verilog[: verilog.index("\nmodule ")].split("\n//\n")
-        what, origin, ports, *others = paragraphs
-        end = next(n for n, text in enumerate(others) if text.startswith("// Modules, "))
-        promises = filter(None, map(_prose, others[:end]))
-        return cls(
-            _prose(what).partition(": ")[2],
-            _prose(origin.partition("\n")[2].replace(" \\\n", "\n")),
-            _port_texts(ports),
-            [part for text in promises for part in re.split(r" (?=Latency: )", text)],
-        )
+Tools: {tools}. To measure again, or with another `--device`:"""
 
 
 def data_sheet(component: Any, verilog: str, module: str) -> str:
@@ -166,46 +141,6 @@ def data_sheet(component: Any, verilog: str, module: str) -> str:
         clock=clock,
         reset=ports[1].name,
     )
-
-
-def _prose(comment: str) -> str:
-    """The text of a comment on one line."""
-    return " ".join(re.sub("^//", "", comment, flags=re.M).split())
-
-
-TEXT = 20
-"""Column of the descriptions in the header."""
-
-
-def _port_texts(comment: str) -> dict[str, str]:
-    """Descriptions of ports, and of all ports of a stream, by name."""
-    texts: dict[str, str] = {}
-    bus = name = ""
-    for line in comment.splitlines():
-        key, text = line[2:TEXT].strip(), line[TEXT:].strip()
-        indent = len(line[2:TEXT]) - len(line[2:TEXT].lstrip())
-        if key and indent == 1:  # clock and reset, or a stream
-            names = key.split(", ")
-            texts |= zip(names, text.split("; ", len(names) - 1), strict=True)
-            name, bus = names[-1], key.removesuffix("*")
-            continue
-        if key:  # a port of the stream, or bits of it
-            port, _, bits = key.rstrip("]").partition("[") if indent == 3 else ("", "", key)
-            name = f"{bus}{port}" if port else name
-            if bits:
-                text = f"{'bits' if ':' in bits else 'bit'} {re.sub('bits? ', '', bits)} {text}"
-        before = texts.get(name, "")
-        texts[name] = before + _separator(before, text, is_new=bool(key)) + text
-    return texts
-
-
-def _separator(before: str, text: str, is_new: bool) -> str:
-    """The punctuation between parts of a description that have lines of their own."""
-    if not before or before[-1] in ".:":
-        return " " * bool(before)
-    if re.match("[A-Z][a-z]+ ", text):
-        return ". "
-    return "; " if is_new else ", " if re.match(r"\d ", text) else " "
 
 
 def _port_rows(ports: list[Port], header: Header) -> Iterator[tuple[str, ...]]:
@@ -309,16 +244,16 @@ def _instance(head: str, ports: list[Port], form: str) -> str:
 
 def _amaranth(component: Any, name: str) -> str:
     """Statements that add the component to an Amaranth module ``m``."""
-    made = type(component)
-    arguments, names = [], {made.__name__}
-    for parameter in inspect.signature(made).parameters.values():
+    design_class = type(component)
+    arguments, names = [], {design_class.__name__}
+    for parameter in inspect.signature(design_class).parameters.values():
         value = getattr(component, parameter.name, parameter.default)
         if value != parameter.default or parameter.name == "lanes":
             text = _python(value)
             arguments.append(f"{parameter.name}={text}")
             names |= set(re.findall(r"\b[A-Z]\w+", text)) & set(utf8_hdl.__all__)
-    source = "utf8_hdl" if hasattr(utf8_hdl, made.__name__) else made.__module__
-    call = f"{made.__name__}({', '.join(arguments)})"
+    source = "utf8_hdl" if hasattr(utf8_hdl, design_class.__name__) else design_class.__module__
+    call = f"{design_class.__name__}({', '.join(arguments)})"
     lines = ["from dataclasses import replace"] * ("replace(" in call)
     lines += [f"from {source} import {', '.join(sorted(names))}", ""]
     return "\n".join([*lines, f"m.submodules.{name} = {name} = {call}"])

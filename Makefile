@@ -77,19 +77,21 @@ bench-cluster: $(VENV)/dev ## Measure work on a Dask cluster of this machine, in
 	PYTHONPATH=tests/support $(BIN)/python tests/bench/cluster.py > $(BUILD)/bench-cluster.txt
 	$(call fill,bench-cluster,cluster)
 
-verilog: $(VENV)/base ## Write the files of verilog/ again
-	$(BIN)/utf8-hdl generate -o verilog/utf8_decoder.v
-	$(BIN)/utf8-hdl generate --compact -o verilog/utf8_compact_decoder.v
-	$(BIN)/utf8-hdl generate --lanes 8 -o verilog/utf8_decoder_8.v
-	$(BIN)/utf8-hdl generate --component encoder -o verilog/utf8_encoder.v
-	$(BIN)/utf8-hdl generate --component validator --lanes 8 -o verilog/utf8_validator_8.v
-	$(BIN)/utf8-hdl generate --component validator --lanes 64 -o verilog/utf8_validator_64.v
-	$(BIN)/utf8-hdl generate --component transcoder --lanes 8 -o verilog/utf8_transcoder_8.v
-	$(BIN)/utf8-hdl generate --component transcoder --lanes 64 -o verilog/utf8_transcoder_64.v
-	$(BIN)/utf8-hdl generate --component transcoder --to utf-8 --lanes 8 --module utf8_repair_8 \
+verilog: $(VENV)/base ## Write the files of verilog/ again, with their data sheets
+	$(GENERATE) -o verilog/utf8_decoder.v
+	$(GENERATE) --compact -o verilog/utf8_compact_decoder.v
+	$(GENERATE) --lanes 8 -o verilog/utf8_decoder_8.v
+	$(GENERATE) --component encoder -o verilog/utf8_encoder.v
+	$(GENERATE) --component validator --lanes 8 -o verilog/utf8_validator_8.v
+	$(GENERATE) --component validator --lanes 64 -o verilog/utf8_validator_64.v
+	$(GENERATE) --component transcoder --lanes 8 -o verilog/utf8_transcoder_8.v
+	$(GENERATE) --component transcoder --lanes 64 -o verilog/utf8_transcoder_64.v
+	$(GENERATE) --component transcoder --to utf-8 --lanes 8 --module utf8_repair_8 \
 	    -o verilog/utf8_repair_8.v
-	$(BIN)/utf8-hdl generate --component transcoder --from utf-16 --to utf-8 --lanes 8 \
+	$(GENERATE) --component transcoder --from utf-16 --to utf-8 --lanes 8 \
 	    --module utf16_to_utf8_8 -o verilog/utf16_to_utf8_8.v
+
+GENERATE := $(BIN)/utf8-hdl generate --data-sheet
 
 diagram: $(VENV)/wave ## Draw docs/decoder.svg, the timing diagram in README
 	printf '\342\202A\360\237\230\200' | $(BIN)/utf8-hdl simulate --compact - \

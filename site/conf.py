@@ -2,6 +2,7 @@
 
 import ast
 from inspect import getsource, isclass
+from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
@@ -16,7 +17,7 @@ html_show_copyright = False
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 root_doc = "README"
 include_patterns = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md"]
-include_patterns += ["docs/*.md", "site/*.md", "site/*.rst"]
+include_patterns += ["docs/*.md", "site/*.md", "site/*.rst", "verilog/*.md"]
 suppress_warnings = ["config.cache"]
 
 html_theme = "furo"
@@ -38,6 +39,8 @@ autodoc_typehints = "none"
 add_module_names = False  # the headings have them
 toc_object_entries_show_parents = "hide"
 
+SHEETS = {f"verilog/{file.stem}" for file in Path(__file__).parents[1].glob("verilog/utf*.md")}
+
 CONTENTS = {
     "Begin": ["site/live", "docs/learn", "docs/choose"],
     "Use": [
@@ -45,6 +48,7 @@ CONTENTS = {
         *("simulate", "python", "engines", "demo"),
     ],
     "Trust": ["docs/proofs", "docs/synthesis", "docs/benchmark", "docs/cluster"],
+    "Data sheets": ["verilog/README", *sorted(SHEETS)],
     "Look up": ["site/api", "CHANGELOG", "CONTRIBUTING"],
 }
 CONTENTS["Use"] = [f"docs/{page}" for page in CONTENTS["Use"]]

@@ -16,7 +16,12 @@ from utf8_sim.tools.rtlil import to_rtlil
 from utf8_sim.tools.yowasp import package_versions
 
 
-def verilog_of(component: Any, module: str | None = None, active_low_reset: bool = False) -> str:
+def verilog_of(
+    component: Any,
+    module: str | None = None,
+    active_low_reset: bool = False,
+    initial_values: bool = True,
+) -> str:
     """The Verilog of a design, generated if the cache does not have it.
 
     The key is the design's RTLIL, with the arguments and the source of the packages: the header
@@ -25,13 +30,15 @@ def verilog_of(component: Any, module: str | None = None, active_low_reset: bool
     axi = AxiModule(component, active_low_reset)
     key = [
         to_rtlil(axi, axi.ports),
-        *(repr(DesignSpec.of(component)), str(module), str(active_low_reset)),
+        *(repr(DesignSpec.of(component)), str(module), str((active_low_reset, initial_values))),
         *_sources(),
     ]
 
     def build(folder: Path) -> Path:
         file = folder / "design.v"
-        file.write_text(generate(component, module, active_low_reset), encoding="utf-8")
+        file.write_text(
+            generate(component, module, active_low_reset, initial_values), encoding="utf-8"
+        )
         return file
 
     return built(key, ".v", build).read_text(encoding="utf-8")

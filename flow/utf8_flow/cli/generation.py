@@ -33,6 +33,9 @@ class Verilog:
         ("high", "low"),
         "Reset polarity. high: ports clk and rst; low: ports aclk and aresetn, as in AXI.",
     )
+    no_initial_values: bool = option(
+        False, "Leave out the initial values of registers and memories, for an ASIC."
+    )
 
 
 @dataclass
@@ -46,12 +49,14 @@ class Beside:
     vhdl_wrapper: bool = option(
         False, "Also write FILE_wrapper.vhd, a VHDL entity with record ports, beside FILE.v."
     )
+    data_sheet: bool = option(False, "Also write FILE.md, a data sheet, beside FILE.v.")
 
 
 ENDS = {
     "--fusesoc": ".core",
     "--vhdl-component": ".vhd",
     "--vhdl-wrapper": "_wrapper.vhd",
+    "--data-sheet": ".md",
 }
 """The options that add files, as in :class:`Beside`, and the ends of the names of these."""
 
@@ -62,6 +67,7 @@ ENDS = {
     "utf8-hdl generate --component encoder --reset-polarity low -o utf8_encoder.v",
     "utf8-hdl generate --profile ucs4 --module wide_decoder -o wide_decoder.v --fusesoc",
     "utf8-hdl generate -o utf8_decoder.v --vhdl-component --vhdl-wrapper",
+    "utf8-hdl generate -o utf8_decoder.v --data-sheet",
 )
 def generate(
     context: typer.Context, *, verilog: Verilog, design: Design, rules: Rules, beside: Beside
@@ -71,6 +77,7 @@ def generate(
     from utf8_sim.tools.files import open_output
 
     from ..export import fusesoc, vhdl, vhdl_wrapper
+    from ..export.data_sheet import data_sheet
     from ..export.verilog import generate
 
     spec = design.spec(rules.chosen())
@@ -83,11 +90,12 @@ def generate(
         if is_wanted
     }
     check_outputs([], {"--output": verilog.output, **added})
-    text = generate(made, module, verilog.reset_polarity == "low")
+    text = generate(made, module, verilog.reset_polarity == "low", not verilog.no_initial_values)
     contents = {
         "--fusesoc": lambda: fusesoc.core_file(made, module, verilog.output),
         "--vhdl-component": lambda: vhdl.vhdl_package(text, module),
         "--vhdl-wrapper": lambda: vhdl_wrapper.vhdl_wrapper(made, text, module),
+        "--data-sheet": lambda: data_sheet(made, text, module),
     }
     files = {verilog.output: text, **{file: contents[option]() for option, file in added.items()}}
     with ExitStack() as opened:

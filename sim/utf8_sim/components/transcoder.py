@@ -47,7 +47,7 @@ from .beats import (
     together,
     verdict,
 )
-from .component import Levels, OwnValues, Row, register
+from .component import EXAMPLE, Levels, OwnValues, Row, register
 from .transcoder_report import (
     TranscoderReport,
     encode,
@@ -571,6 +571,12 @@ class TranscoderComponent(BeatComponent):
 
     def timing(self, design: Any) -> Packing:
         return TIMING
+
+    def example(self, design: Any) -> Piece:
+        if design.source is EncodingScheme.UTF_8:
+            return super().example(design)
+        text = EXAMPLE.encode(design.source.value, "surrogatepass")
+        return self.fit_example(text, design), True
 
     def idle_options(self, own: OwnValues) -> frozenset[str]:
         is_utf8 = own["source"] == EncodingScheme.UTF_8.value

@@ -175,10 +175,12 @@ module utf16_to_utf8_8 (
   wire [17:0] chunk_1_memory_out;
 
   // Outputs of flow_control
+  wire o_valid;
   wire [5:0] next;
   wire [5:0] flips_if_ready;
   wire [3:0] next_even;
   wire [3:0] even_flips_if_ready;
+  wire ready;
   wire accepts;
 
   utf16_to_utf8_8_reader reader (
@@ -186,7 +188,7 @@ module utf16_to_utf8_8 (
     .rst(rst),
     .i_valid(s_axis_tvalid),
     .i_payload({s_axis_tlast, s_axis_tkeep, s_axis_tdata}),
-    .i_ready(s_axis_tready),
+    .i_ready(ready),
     .accepts(accepts),
     .units_newest(units_newest),
     .make_valid(make_valid),
@@ -392,22 +394,24 @@ module utf16_to_utf8_8 (
     .sums_newest(sums_newest),
     .give_newest(number),
     .held_newest(held_newest),
-    .o_valid(m_axis_tvalid),
+    .o_valid(o_valid),
     .next(next),
     .flips_if_ready(flips_if_ready),
     .next_even(next_even),
     .even_flips_if_ready(even_flips_if_ready),
-    .ready(s_axis_tready),
+    .ready(ready),
     .accepts(accepts)
   );
 
   // Outputs
+  assign s_axis_tready = ready;
   assign m_axis_tdata = {chunk_0_memory_15_out, chunk_0_memory_14_out, chunk_0_memory_13_out,
       chunk_0_memory_12_out, chunk_0_memory_11_out, chunk_0_memory_10_out, chunk_0_memory_9_out,
       chunk_0_memory_8_out, chunk_0_memory_7_out, chunk_0_memory_6_out, chunk_0_memory_5_out,
       chunk_0_memory_4_out, chunk_0_memory_3_out, chunk_0_memory_2_out, chunk_0_memory_1_out,
       chunk_0_memory_out};
   assign m_axis_tkeep = chunk_1_memory_out[15:0];
+  assign m_axis_tvalid = o_valid;
   assign m_axis_tlast = chunk_1_memory_out[16];
   assign m_axis_tuser = chunk_1_memory_out[17];
 endmodule

@@ -147,10 +147,13 @@ module utf8_decoder_8 (
   // Outputs of memory
   wire [159:0] chunk_0_memory_out;
   wire [91:0] chunk_1_memory_out;
+  wire chunk_2_memory_out;
 
   // Outputs of flow_control
+  wire o_valid;
   wire [4:0] next;
   wire [4:0] flips_if_ready;
+  wire ready;
   wire accepts;
 
   utf8_decoder_8_sequences sequences (
@@ -158,7 +161,7 @@ module utf8_decoder_8 (
     .rst(rst),
     .i_valid(s_axis_tvalid),
     .i_payload({s_axis_tlast, s_axis_tkeep, s_axis_tdata}),
-    .i_ready(s_axis_tready),
+    .i_ready(ready),
     .accepts(accepts),
     .split_valid(split_valid),
     .split_newest(split_newest),
@@ -293,7 +296,7 @@ module utf8_decoder_8 (
     .flips_if_ready(flips_if_ready),
     .chunk_0_memory_out(chunk_0_memory_out),
     .chunk_1_memory_out(chunk_1_memory_out),
-    .chunk_2_memory_out(m_axis_tlast)
+    .chunk_2_memory_out(chunk_2_memory_out)
   );
 
   utf8_decoder_8_flow_control flow_control (
@@ -302,14 +305,15 @@ module utf8_decoder_8 (
     .o_ready(m_axis_tready),
     .split_newest(split_newest),
     .link_newest(link_newest),
-    .o_valid(m_axis_tvalid),
+    .o_valid(o_valid),
     .next(next),
     .flips_if_ready(flips_if_ready),
-    .ready(s_axis_tready),
+    .ready(ready),
     .accepts(accepts)
   );
 
   // Outputs
+  assign s_axis_tready = ready;
   assign m_axis_tdata = {11'h0,
       chunk_1_memory_out[84:64],
       11'h0,
@@ -338,6 +342,8 @@ module utf8_decoder_8 (
       {4{|chunk_0_memory_out[83:81]}},
       {4{|chunk_0_memory_out[55:53]}},
       {4{|chunk_0_memory_out[27:25]}}};
+  assign m_axis_tvalid = o_valid;
+  assign m_axis_tlast = chunk_2_memory_out;
   assign m_axis_tuser = {1'b0,
       chunk_1_memory_out[91:85],
       1'b0,

@@ -323,6 +323,7 @@ module utf8_transcoder_64 (
   wire [65:0] chunk_8_memory_out;
 
   // Outputs of flow_control
+  wire o_valid;
   wire [5:0] next;
   wire [5:0] flips_if_ready;
   wire [5:0] next_1;
@@ -335,6 +336,7 @@ module utf8_transcoder_64 (
   wire [3:0] even_flips_if_ready_1;
   wire [3:0] next_even_2;
   wire [3:0] even_flips_if_ready_2;
+  wire ready;
   wire accepts;
 
   utf8_transcoder_64_reader reader (
@@ -342,7 +344,7 @@ module utf8_transcoder_64 (
     .rst(rst),
     .i_valid(s_axis_tvalid),
     .i_payload({s_axis_tlast, s_axis_tkeep, s_axis_tdata}),
-    .i_ready(s_axis_tready),
+    .i_ready(ready),
     .accepts(accepts),
     .split_newest(split_newest),
     .make_valid(make_valid),
@@ -802,7 +804,7 @@ module utf8_transcoder_64 (
     .sums_newest(sums_newest),
     .give_newest(number),
     .held_newest(held_newest),
-    .o_valid(m_axis_tvalid),
+    .o_valid(o_valid),
     .next(next),
     .flips_if_ready(flips_if_ready),
     .next_1(next_1),
@@ -815,11 +817,12 @@ module utf8_transcoder_64 (
     .even_flips_if_ready_1(even_flips_if_ready_1),
     .next_even_2(next_even_2),
     .even_flips_if_ready_2(even_flips_if_ready_2),
-    .ready(s_axis_tready),
+    .ready(ready),
     .accepts(accepts)
   );
 
   // Outputs
+  assign s_axis_tready = ready;
   assign m_axis_tdata = {chunk_7_memory_7_out, chunk_7_memory_6_out, chunk_7_memory_5_out,
       chunk_7_memory_4_out, chunk_7_memory_3_out, chunk_7_memory_2_out, chunk_7_memory_1_out,
       chunk_7_memory_out, chunk_6_memory_7_out, chunk_6_memory_6_out, chunk_6_memory_5_out,
@@ -859,6 +862,7 @@ module utf8_transcoder_64 (
       {2{chunk_8_memory_out[7]}}, {2{chunk_8_memory_out[6]}}, {2{chunk_8_memory_out[5]}},
       {2{chunk_8_memory_out[4]}}, {2{chunk_8_memory_out[3]}}, {2{chunk_8_memory_out[2]}},
       {2{chunk_8_memory_out[1]}}, {2{chunk_8_memory_out[0]}}};
+  assign m_axis_tvalid = o_valid;
   assign m_axis_tlast = chunk_8_memory_out[64];
   assign m_axis_tuser = chunk_8_memory_out[65];
 endmodule

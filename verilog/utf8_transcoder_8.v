@@ -148,10 +148,12 @@ module utf8_transcoder_8 (
   wire [9:0] chunk_1_memory_out;
 
   // Outputs of flow_control
+  wire o_valid;
   wire [5:0] next;
   wire [5:0] flips_if_ready;
   wire [3:0] next_even;
   wire [3:0] even_flips_if_ready;
+  wire ready;
   wire accepts;
 
   utf8_transcoder_8_reader reader (
@@ -159,7 +161,7 @@ module utf8_transcoder_8 (
     .rst(rst),
     .i_valid(s_axis_tvalid),
     .i_payload({s_axis_tlast, s_axis_tkeep, s_axis_tdata}),
-    .i_ready(s_axis_tready),
+    .i_ready(ready),
     .accepts(accepts),
     .split_newest(split_newest),
     .make_valid(make_valid),
@@ -319,16 +321,17 @@ module utf8_transcoder_8 (
     .sums_newest(sums_newest),
     .give_newest(number),
     .held_newest(held_newest),
-    .o_valid(m_axis_tvalid),
+    .o_valid(o_valid),
     .next(next),
     .flips_if_ready(flips_if_ready),
     .next_even(next_even),
     .even_flips_if_ready(even_flips_if_ready),
-    .ready(s_axis_tready),
+    .ready(ready),
     .accepts(accepts)
   );
 
   // Outputs
+  assign s_axis_tready = ready;
   assign m_axis_tdata = {chunk_0_memory_7_out, chunk_0_memory_6_out, chunk_0_memory_5_out,
       chunk_0_memory_4_out, chunk_0_memory_3_out, chunk_0_memory_2_out, chunk_0_memory_1_out,
       chunk_0_memory_out};
@@ -340,6 +343,7 @@ module utf8_transcoder_8 (
       {2{chunk_1_memory_out[2]}},
       {2{chunk_1_memory_out[1]}},
       {2{chunk_1_memory_out[0]}}};
+  assign m_axis_tvalid = o_valid;
   assign m_axis_tlast = chunk_1_memory_out[8];
   assign m_axis_tuser = chunk_1_memory_out[9];
 endmodule

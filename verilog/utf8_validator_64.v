@@ -121,12 +121,15 @@ module utf8_validator_64 (
   wire [159:0] chunk_1_memory_out;
   wire [159:0] chunk_2_memory_out;
   wire [96:0] chunk_3_memory_out;
+  wire [35:0] chunk_4_memory_out;
 
   // Outputs of flow_control
+  wire o_valid;
   wire [4:0] next;
   wire [4:0] flips_if_ready;
   wire [4:0] next_1;
   wire [4:0] flips_if_ready_1;
+  wire ready;
   wire accepts;
 
   utf8_validator_64_sequences sequences (
@@ -134,7 +137,7 @@ module utf8_validator_64 (
     .rst(rst),
     .i_valid(s_axis_tvalid),
     .i_payload({s_axis_tlast, s_axis_tkeep, s_axis_tdata}),
-    .i_ready(s_axis_tready),
+    .i_ready(ready),
     .accepts(accepts),
     .split_valid(split_valid),
     .split_newest(split_newest),
@@ -232,7 +235,7 @@ module utf8_validator_64 (
     .chunk_1_memory_out(chunk_1_memory_out),
     .chunk_2_memory_out(chunk_2_memory_out),
     .chunk_3_memory_out(chunk_3_memory_out),
-    .chunk_4_memory_out(m_axis_tuser)
+    .chunk_4_memory_out(chunk_4_memory_out)
   );
 
   utf8_validator_64_flow_control flow_control (
@@ -241,20 +244,23 @@ module utf8_validator_64 (
     .o_ready(m_axis_tready),
     .split_newest(split_newest),
     .search_7_newest(search_7_newest),
-    .o_valid(m_axis_tvalid),
+    .o_valid(o_valid),
     .next(next),
     .flips_if_ready(flips_if_ready),
     .next_1(next_1),
     .flips_if_ready_1(flips_if_ready_1),
-    .ready(s_axis_tready),
+    .ready(ready),
     .accepts(accepts)
   );
 
   // Outputs
+  assign s_axis_tready = ready;
   assign m_axis_tdata = {chunk_3_memory_out[31:0], chunk_2_memory_out, chunk_1_memory_out,
       chunk_0_memory_out};
   assign m_axis_tkeep = chunk_3_memory_out[95:32];
+  assign m_axis_tvalid = o_valid;
   assign m_axis_tlast = chunk_3_memory_out[96];
+  assign m_axis_tuser = chunk_4_memory_out;
 endmodule
 
 module utf8_validator_64_sequences (

@@ -119,10 +119,13 @@ module utf8_validator_8 (
 
   // Outputs of memory
   wire [72:0] chunk_0_memory_out;
+  wire [35:0] chunk_1_memory_out;
 
   // Outputs of flow_control
+  wire o_valid;
   wire [4:0] next;
   wire [4:0] flips_if_ready;
+  wire ready;
   wire accepts;
 
   utf8_validator_8_sequences sequences (
@@ -130,7 +133,7 @@ module utf8_validator_8 (
     .rst(rst),
     .i_valid(s_axis_tvalid),
     .i_payload({s_axis_tlast, s_axis_tkeep, s_axis_tdata}),
-    .i_ready(s_axis_tready),
+    .i_ready(ready),
     .accepts(accepts),
     .split_valid(split_valid),
     .split_newest(split_newest),
@@ -225,7 +228,7 @@ module utf8_validator_8 (
     .next(next),
     .flips_if_ready(flips_if_ready),
     .chunk_0_memory_out(chunk_0_memory_out),
-    .chunk_1_memory_out(m_axis_tuser)
+    .chunk_1_memory_out(chunk_1_memory_out)
   );
 
   utf8_validator_8_flow_control flow_control (
@@ -234,17 +237,20 @@ module utf8_validator_8 (
     .o_ready(m_axis_tready),
     .split_newest(split_newest),
     .search_7_newest(search_7_newest),
-    .o_valid(m_axis_tvalid),
+    .o_valid(o_valid),
     .next(next),
     .flips_if_ready(flips_if_ready),
-    .ready(s_axis_tready),
+    .ready(ready),
     .accepts(accepts)
   );
 
   // Outputs
+  assign s_axis_tready = ready;
   assign m_axis_tdata = chunk_0_memory_out[63:0];
   assign m_axis_tkeep = chunk_0_memory_out[71:64];
+  assign m_axis_tvalid = o_valid;
   assign m_axis_tlast = chunk_0_memory_out[72];
+  assign m_axis_tuser = chunk_1_memory_out;
 endmodule
 
 module utf8_validator_8_sequences (

@@ -30,7 +30,7 @@ def test_tables_match_the_measurements(question, monkeypatch):
 def test_command_names_a_design(line, tmp_path, monkeypatch):
     """The design is only elaborated, which is much faster than its Verilog."""
 
-    def elaborate(design, module, active_low_reset):
+    def elaborate(design, module, active_low_reset, _initial_values):
         Fragment.get(AxiModule(design, active_low_reset), platform=None)
         return module
 

@@ -334,6 +334,19 @@ def test_undefined_reset_is_inactive(low, tmp_path):
     assert matches_in_bench(tmp_path, verilog, DECODER)
 
 
+@pytest.mark.sample(1)
+@needs("iverilog")
+@each_design()
+def test_reset_replaces_initial_values(spec, tmp_path):
+    """The bench begins with a reset."""
+    verilog = verilog_of(spec.make(), initial_values=False)
+    assert "initial" not in re.sub("//.*", "", verilog)
+    assert "--no-initial-values\n" in verilog
+    assert matches_in_bench(tmp_path, verilog, spec)
+    without_reset = verilog.replace("if (rst) ", "if (1'b0) ")
+    assert not matches_in_bench(tmp_path, without_reset, spec)
+
+
 @needs("iverilog")
 def test_bench_detects_broken_verilog(tmp_path):
     verilog, good = verilog_of_spec(DECODER), "split_high_C & split_low_23456789ABCDEF"

@@ -86,7 +86,9 @@ class Netlist:
         directions = [module["ports"][name]["direction"] for name in ports]
         self._inputs = [p for p, way in zip(self._ports, directions, strict=True) if way == "input"]
         self._outputs = [port for port in self._ports if port not in self._inputs]
-        self._pass_outputs()
+        self._passed: list[Vector] = []
+        if not scope:
+            self._pass_outputs()
         self._uses = self._count_uses(cells)
         nets = {
             name.removeprefix(f"{scope}."): Net(tuple(net["bits"]), net["attributes"])
@@ -121,7 +123,6 @@ class Netlist:
     def _pass_outputs(self) -> None:
         """Let instances drive the outputs to which they are connected, without wires between."""
         ports = {port.bits: port for port in self._outputs}
-        self._passed: list[Vector] = []
         for instance in self._instances:
             for name, wire in instance.outputs.items():
                 if port := ports.get(wire.bits):

@@ -64,8 +64,8 @@ Registers have initial values, too: where an FPGA loads these, no reset is
 // needed."""
 
 _NO_INITIAL_VALUES = """\
-Registers and memories have no initial values: before the first reset, the
-// outputs are unknown."""
+Registers have no initial values: before the first clock edge with reset,
+// the outputs are unknown."""
 
 _WAIVERS = {"DECLFILENAME": "the file may have any name"}
 _WAIVERS_OF_LANES = _WAIVERS | {
@@ -96,7 +96,8 @@ def generate(
     active_low_reset : bool
         True for the clock ``aclk`` and the reset ``aresetn``, instead of ``clk`` and ``rst``.
     initial_values : bool
-        False to leave out the initial values of registers and memories, which an ASIC has not.
+        False to leave out the initial values of registers, which an ASIC has not. Only components
+        without lanes have a reset that replaces them in simulation.
 
     Returns
     -------
@@ -121,6 +122,12 @@ def generate(
     checked_type("active_low_reset", active_low_reset, bool)
     checked_type("initial_values", initial_values, bool)
     design = AxiModule(component, active_low_reset)
+    has_lanes = "s_axis_tkeep" in design.inputs
+    if has_lanes and not initial_values:
+        raise WrongValue(
+            "initial values can only be left out of components without lanes: in others, registers "
+            "without a reset would stay unknown in simulation"
+        )
     spec = DesignSpec.of(component)
     if module is None:
         module = module_name(component)
@@ -132,7 +139,7 @@ def generate(
     verilog = _convert(design, module, _attributes(design), initial_values)
     if re.search(rf"^  (?:reg|wire|(?:in|out)put wire) .*\b{module}(?:[,;]|$| = )", verilog, re.M):
         raise WrongValue(f"module must not be the name of a signal inside it: {module!r} is")
-    waivers = _WAIVERS_OF_LANES if "s_axis_tkeep" in design.inputs else _WAIVERS
+    waivers = _WAIVERS_OF_LANES if has_lanes else _WAIVERS
     return _FILE.format(
         what=comment(f"{module}: {summary(component)}"),
         origin=_origin(component, spec, _options(design, module, initial_values)),

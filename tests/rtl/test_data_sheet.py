@@ -49,7 +49,7 @@ DESIGNS = {
         "--to",
         "utf-8",
     ],
-    "report": ["--component", "transcoder", "--lanes", "4", "--errors"],
+    "report": [*TRANSCODER, "--lanes", "4", "--from", "utf-8", "--to", "utf-16", "--errors"],
     "compactor": ["--component", "compactor", "--lanes", "4", "--width", "3"],
 }
 each_design = pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from ..designs import DesignSpec
 from ..fpga.families import DEVICES
 from .header import Header
 from .module import Port, ports_of
-from .text import filled
+from .text import LINE, filled
 from .timing import timing_diagram
 from .vhdl import component as vhdl_component
 from .vhdl import with_module_name
@@ -255,10 +255,11 @@ def _amaranth(component: Any, name: str) -> str:
             arguments.append(f"{parameter.name}={text}")
             names |= set(re.findall(r"\b[A-Z]\w+", text)) & set(utf8_hdl.__all__)
     source = "utf8_hdl" if hasattr(utf8_hdl, design_class.__name__) else design_class.__module__
-    call = f"{design_class.__name__}({', '.join(arguments)})"
-    lines = ["from dataclasses import replace"] * ("replace(" in call)
+    lines = ["from dataclasses import replace"] * any("replace(" in each for each in arguments)
     lines += [f"from {source} import {', '.join(sorted(names))}", ""]
-    return "\n".join([*lines, f"m.submodules.{name} = {name} = {call}"])
+    head, call = f"m.submodules.{name} = {name} = {design_class.__name__}(", ", ".join(arguments)
+    is_long = len(f"{head}{call})") > LINE
+    return "\n".join([*lines, *([head, f"    {call}", ")"] if is_long else [f"{head}{call})"])])
 
 
 def _python(value: Any) -> str:

@@ -133,7 +133,6 @@ module utf8_compact_decoder (
   end
 
   // The state
-
   function [1:0] announced_of;
     input [7:0] its_s_axis_tdata;
     casez (its_s_axis_tdata)
@@ -222,7 +221,6 @@ module utf8_compact_decoder (
   end
 
   // Whether a cycle has passed since reset
-
   always @(posedge clk) begin
     if (rst) running <= 1'b0;
     else running <= 1'b1;

@@ -212,7 +212,7 @@ class Expressions(Netlist):
             pins = [*cell.pins["A"]]
         else:
             return None
-        if cell.type == "$eq" and not all(isinstance(bit, str) for bit in cell.pins["B"]):
+        if cell.type == "$eq" and not _is_constant(cell.pins["B"], len(pins)):
             return None
         operands = [self._holds(pin) for pin in pins]
         known = [found for found in operands if found]
@@ -360,6 +360,11 @@ class Expressions(Netlist):
             value = self._expression(cell.operand("B", n * width + low, n * width + high))
             result = _choose(self._condition((condition,)), value, result, swap=False)
         return result
+
+
+def _is_constant(bits: Bits, width: int) -> bool:
+    """True if an operand is a constant, no wider than the other operand."""
+    return len(bits) <= width and all(isinstance(bit, str) for bit in bits)
 
 
 def _choose(

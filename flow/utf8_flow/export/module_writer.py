@@ -7,7 +7,7 @@ language mode.
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -22,6 +22,14 @@ _UNMERGED = '(* keep = "true", dont_merge *) '
 
 _EARLY = "Registers that an earlier stage reads"
 """The heading of their declarations. Others are declared in the section of their stage."""
+
+
+class StageParts(NamedTuple):
+    """The registers and the memories under a heading."""
+
+    heading: str
+    registers: list[Vector]
+    memories: list[str]
 
 
 class Load(NamedTuple):
@@ -40,53 +48,75 @@ class ModuleWriter(Expressions):
 
     def verilog(self, name: str, attributes: Mapping[str, list[str]] | None = None) -> str:
         """The Verilog of the module, with this name and with attributes of its ports."""
-        stored = (bit for cell in self._registers for bit in cell.result if bit in self._places)
-        states = {self._places[bit][0]: None for bit in stored}
-        by_stage = groupby(sorted(states, key=self._order), lambda state: self._origin(state)[0])
-        groups = {stage: list(group) for stage, group in by_stage}
-        memories: dict[str, list[str]] = defaultdict(list)
-        for memory, cell in self._memories.items():
-            heading = cell.attributes.get(STAGE, "")
-            memories[heading if heading in groups else [heading, *groups][-1]].append(memory)
-        groups |= {heading: [] for heading in memories if heading not in groups}
+        stages = self._stages()
         sections = [
-            section(f"Outputs of {instance.name}", self._output_wires(instance))
-            for instance in self._instances
+            *(
+                section(f"Outputs of {one.name}", self._output_wires(one))
+                for one in self._instances
+            ),
+            *self._stage_sections(stages),
+            *(section("", self._with_wires(self._connections, each)) for each in self._instances),
+            section("Outputs", self._with_wires(self._output_assignments)),
         ]
-        logic: dict[str, list[str]] = {}
-        read: set[str] = set()  # names in earlier stages
-        early: list[Vector] = []
-        for stage, group in groups.items():
-            early += [state for state in group if state.name in read]
-            self._wires = []
-            always = [*self._writes(memories[stage]), *self._always(group)]
-            logic[stage] = [*self._wires, *always]
-            read.update(re.findall(r"\w+", "\n".join(logic[stage])))
-        sections += [section(_EARLY, self._declarations(early))] * bool(early)
-        for stage, group in groups.items():
-            own = [state for state in group if state not in early]
-            declared = [*self._declarations(own), *self._memory_declarations(memories[stage])]
-            sections += [section(stage, declared), section("", logic[stage])]
-        for instance in self._instances:
-            self._wires = []
-            connections = self._connections(instance)
-            sections.append(section("", [*self._wires, *connections]))
-        self._wires = []
-        driven = {*self._assigned, *self._stored_outputs, *self._passed}
-        outputs = [
-            line for port in self._outputs if port not in driven for line in self._assignment(port)
-        ]
-        sections += [section("Outputs", [*self._wires, *outputs])] * bool(outputs)
+        self._check_names([register for stage in stages for register in stage.registers])
         ports = ([*(attributes or {}).get(port.name, []), self._port(port)] for port in self._ports)
         head = ",\n".join("\n".join(indented(lines)) for lines in ports)
-        wires = (wire for instance in self._instances for wire in instance.outputs.values())
-        names = [vector.name for vector in {*self._ports, *states, *self._assigned, *wires}]
-        names += self._memories
-        several = [each for each, count in Counter(names).items() if count > 1]
-        assert not several, f"two signals of {name} have one name: {several}"
-        names_of_values = section("", self._local_parameters())
-        body = "\n".join([names_of_values] * bool(names_of_values) + sections)
+        # Only now is it known which names of values are used.
+        body = "\n".join(filter(None, [section("", self._local_parameters()), *sections]))
         return f"module {name} (\n{head}\n);\n\n{body}endmodule\n"
+
+    def _stages(self) -> list[StageParts]:
+        """The registers and memories, by their headings."""
+        stored = (bit for cell in self._registers for bit in cell.result if bit in self._places)
+        registers = sorted({self._places[bit][0]: None for bit in stored}, key=self._order)
+        stages = {
+            heading: StageParts(heading, list(group), [])
+            for heading, group in groupby(registers, lambda register: self._origin(register)[0])
+        }
+        for memory, cell in self._memories.items():
+            heading = cell.attributes.get(STAGE, "")
+            if heading not in stages:
+                heading = [heading, *stages][-1]
+            stages.setdefault(heading, StageParts(heading, [], [])).memories.append(memory)
+        return [*stages.values()]
+
+    def _stage_sections(self, stages: list[StageParts]) -> Iterator[str]:
+        """The sections of the stages: declarations, then logic.
+
+        A register that an earlier stage reads must be declared before that.
+        """
+        logic: list[list[str]] = []
+        read: set[str] = set()
+        early: list[Vector] = []
+        for stage in stages:
+            early += [register for register in stage.registers if register.name in read]
+            logic.append(self._with_wires(self._always, stage))
+            read.update(re.findall(r"\w+", "\n".join(logic[-1])))
+        yield section(_EARLY, self._declarations(early))
+        for stage, lines in zip(stages, logic, strict=True):
+            own = [register for register in stage.registers if register not in early]
+            declared = [*self._declarations(own), *self._memory_declarations(stage.memories)]
+            yield section(stage.heading, declared)
+            yield section("" if declared else stage.heading, lines)
+
+    def _with_wires(self, lines_of: Callable[..., list[str]], *arguments: Any) -> list[str]:
+        """The lines that a method returns, after the wires that they are the first to use."""
+        self._wires = []
+        lines = lines_of(*arguments)
+        return [*self._wires, *lines]
+
+    def _output_assignments(self) -> list[str]:
+        driven = {*self._assigned, *self._stored_outputs, *self._passed}
+        missing = [port for port in self._outputs if port not in driven]
+        return [line for port in missing for line in self._assignment(port)]
+
+    def _check_names(self, registers: list[Vector]) -> None:
+        """Check that no two signals have one name, now that all wires are known."""
+        wires = (wire for instance in self._instances for wire in instance.outputs.values())
+        vectors = {*self._ports, *registers, *self._assigned, *wires}
+        names = Counter([*(vector.name for vector in vectors), *self._memories])
+        several = [name for name, count in names.items() if count > 1]
+        assert not several, f"two signals have one name: {several}"
 
     def _local_parameters(self) -> list[str]:
         """Definitions of the names of values that were used."""
@@ -173,15 +203,16 @@ class ModuleWriter(Expressions):
         with self._enumerated(self._values_of(bits)):
             return self._constant("".join(levels))
 
-    def _always(self, states: list[Vector]) -> list[str]:
-        """The ``always`` block of registers, grouped by what controls them."""
-        if not states:
-            return []
+    def _always(self, stage: StageParts) -> list[str]:
+        """The ``always`` blocks of a stage: of memories, and of registers by what controls them."""
+        writes = [*self._writes(stage.memories)]
+        if not stage.registers:
+            return writes
         clocks: set[Bits] = set()
         groups: dict[tuple[Control, bool], dict[Control, list[Load]]] = defaultdict(
             lambda: defaultdict(list)
         )
-        for state in states:
+        for state in stage.registers:
             for target, cell, low, high in self._stored_parts(state):
                 enable, reset = cell.control("EN"), cell.control("SRST")
                 enable_first = cell.type == "$sdffce" or reset is None
@@ -199,7 +230,8 @@ class ModuleWriter(Expressions):
                 each = [self._if(enable, _all(loads)) for enable, loads in group.items()]
                 lines += self._if(outer, clear, [line for some in each for line in some])
         [clock] = clocks
-        return [f"always @(posedge {self._expression(clock).text}) begin", *indented(lines), "end"]
+        begin = f"always @(posedge {self._expression(clock).text}) begin"
+        return [*writes, begin, *indented(lines), "end"]
 
     def _loaded(self, group: dict[Control, list[Load]]) -> list[str]:
         """The loads of registers with one enable, by their resets."""

@@ -55,8 +55,9 @@ def filled(parts: Iterable[str], width: int, indent: str = "") -> list[str]:
 
 
 def section(heading: str, lines: Iterable[str]) -> str:
-    """Lines under a heading."""
-    headed = [f"// {heading}"] if heading else []
+    """Lines under a heading; nothing without lines."""
+    lines = list(lines)
+    headed = [f"// {heading}"] if heading and lines else []
     return "".join(f"{part}\n" for line in indented([*headed, *lines]) for part in folded(line))
 
 

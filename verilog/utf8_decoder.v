@@ -34,10 +34,10 @@
 //
 // Reset: from the first clock edge with reset to the first one without it, s_axis_tready and
 // m_axis_tvalid are low. Registers have initial values, too: where an FPGA loads these, no reset is
-// needed.
-// In simulation, an x of another input of s_axis has no effect while s_axis_tvalid is low.
+// needed. In simulation, x on s_axis_tdata or s_axis_tlast has no effect while s_axis_tvalid is
+// low. After x on s_axis_tvalid or m_axis_tready, outputs may be x until a reset.
 //
-// Modules, registers and wires have the names of the Amaranth source.
+// Modules, registers and wires have the names of the Amaranth source, where they have one there.
 // States of the register state: 1 START, 2 NEED_1, 4 NEED_2, 8 NEED_3
 //
 // Lint waivers:

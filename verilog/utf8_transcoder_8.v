@@ -27,11 +27,12 @@
 // counted.
 //
 // Reset: from the first clock edge with reset to the first one without it, s_axis_tready and
-// m_axis_tvalid are low. Registers have initial values, too: where an FPGA loads these, no reset is
-// needed.
-// In simulation, an x of another input of s_axis has no effect while s_axis_tvalid is low.
+// m_axis_tvalid are low. Registers have initial values, too, except the read addresses of memories,
+// which need none: where an FPGA loads these values, no reset is needed. In simulation, x on
+// s_axis_tdata, s_axis_tkeep or s_axis_tlast has no effect while s_axis_tvalid is low. After x on
+// s_axis_tvalid or m_axis_tready, outputs may be x until a reset.
 //
-// Modules, registers and wires have the names of the Amaranth source.
+// Modules, registers and wires have the names of the Amaranth source, where they have one there.
 //
 // Lint waivers:
 //   DECLFILENAME: the file may have any name

@@ -33,7 +33,7 @@ MEASURED = Path(__file__).parents[3] / "docs"
 EXAMPLE_MHZ = 100
 """Frequency in the constraints of a design that was not measured."""
 
-HANDSHAKE = {"tvalid": "a transfer is offered", "tready": "a transfer is accepted"}
+HANDSHAKE = {"tvalid": "a transfer is offered", "tready": "ready to accept a transfer"}
 
 _SHEET = """\
 # {module}
@@ -87,8 +87,9 @@ A simulation from reset. Each column is a clock cycle. A transfer happens in a c
 ```
 
 Every port, `{reset}` included, is synchronous to `{clock}`, the only clock: no exceptions are
-needed. Signals of other clock domains need a synchroniser or an asynchronous FIFO before these
-ports. Where a constraint for the clock exists, no further one is needed.
+needed. To cross clock domains, put an asynchronous FIFO for AXI4-Stream before or behind the
+module. The constraint is for a design in which this module is the top; replace the period by that
+of your clock.
 """
 
 _ESTIMATES = """\

@@ -48,24 +48,30 @@ _FILE = """\
 //
 {promises}
 //
-// Reset: from the first clock edge with reset to the first one without it, s_axis_tready and
-// m_axis_tvalid are low. {initial}
-// In simulation, an x of another input of s_axis has no effect while s_axis_tvalid is low.
+{reset}
 //
-// Modules, registers and wires have the names of the Amaranth source.
+// Modules, registers and wires have the names of the Amaranth source, where they have one there.
 {states}//
 // Lint waivers:
 {waivers}
 {verilog}{no_waivers}
 """
 
-_INITIAL_VALUES = """\
-Registers have initial values, too: where an FPGA loads these, no reset is
-// needed."""
+_RESET = """\
+Reset: from the first clock edge with reset to the first one without it, s_axis_tready and \
+m_axis_tvalid are low. {initial} In simulation, x on {data} has no effect while s_axis_tvalid is \
+low. After x on s_axis_tvalid or m_axis_tready, outputs may be x until a reset."""
+
+_INITIAL_VALUES = (
+    "Registers have initial values, too: where an FPGA loads these, no reset is needed."
+)
+
+_INITIAL_VALUES_OF_LANES = """\
+Registers have initial values, too, except the read addresses of memories, which need none: where \
+an FPGA loads these values, no reset is needed."""
 
 _NO_INITIAL_VALUES = """\
-Registers have no initial values: before the first clock edge with reset,
-// the outputs are unknown."""
+Registers have no initial values: before the first clock edge with reset, the outputs are unknown."""
 
 _WAIVERS = {"DECLFILENAME": "the file may have any name"}
 _WAIVERS_OF_LANES = _WAIVERS | {
@@ -143,7 +149,7 @@ def generate(
     return _FILE.format(
         what=comment(f"{module}: {summary(component)}"),
         origin=_origin(component, spec, _options(design, module, initial_values)),
-        initial=_INITIAL_VALUES if initial_values else _NO_INITIAL_VALUES,
+        reset=comment(_reset(has_lanes, initial_values)),
         clocking=_AXI_CLOCKING if active_low_reset else _CLOCKING,
         ports=spec.entry.ports(component),
         promises=spec.entry.promises(spec.entry.timing(component)),
@@ -157,6 +163,15 @@ def generate(
         verilog=verilog,
         no_waivers="\n".join(f"// verilator lint_on {name}" for name in waivers),
     )
+
+
+def _reset(has_lanes: bool, initial_values: bool) -> str:
+    """What the header says about reset, initial values and undefined inputs."""
+    initial = _INITIAL_VALUES if initial_values else _NO_INITIAL_VALUES
+    data = "s_axis_tdata or s_axis_tlast"
+    if has_lanes:
+        initial, data = _INITIAL_VALUES_OF_LANES, "s_axis_tdata, s_axis_tkeep or s_axis_tlast"
+    return _RESET.format(initial=initial, data=data)
 
 
 def _origin(component: Any, spec: DesignSpec, options: list[str]) -> str:

@@ -5,15 +5,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from utf8_sim.tools.rtlil import POWER_UP
+
 from .cells import MEMORY_PORT, RESULTS, Bits, Cell, Vector, variable, with_reset
 from .hierarchy import Bit, Submodule
 from .text import flat
 
 STAGE = "stage"
 """Attribute with the heading that a register is under. Numbers in headings sort by value."""
-
-POWER_UP = "power_up"
-"""Attribute of a register that must have no initial value."""
 
 UNMERGED = "unmerged"
 """Attribute of a register that must not be merged with registers of the same next value."""

@@ -71,7 +71,7 @@ Registers have initial values, too, except the read addresses of memories, which
 an FPGA loads these values, no reset is needed."""
 
 _NO_INITIAL_VALUES = """\
-Registers have no initial values: before the first clock edge with reset, the outputs are unknown."""
+Registers have no initial values: before the first clock edge with reset, outputs are unknown."""
 
 _WAIVERS = {"DECLFILENAME": "the file may have any name"}
 _WAIVERS_OF_LANES = _WAIVERS | {

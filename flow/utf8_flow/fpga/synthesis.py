@@ -20,10 +20,9 @@ from amaranth.hdl import (
 )
 from amaranth.lib.wiring import Component, In
 
-from utf8_sim.tools.rtlil import to_rtlil
+from utf8_sim.tools.rtlil import POWER_UP, to_rtlil
 from utf8_sim.tools.yowasp import YOSYS, run_yowasp
 
-from ..export.netlist import POWER_UP
 from .families import Device
 
 INSIDE = "component"

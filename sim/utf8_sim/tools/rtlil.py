@@ -6,6 +6,9 @@ from typing import Any
 
 from amaranth.back import rtlil
 
+POWER_UP = "power_up"
+"""Attribute of a register that must have no initial value."""
+
 
 def to_rtlil(design: Any, ports: Sequence[Any]) -> str:
     """A design in RTLIL: the module ``top`` with these ports, without source locations.

@@ -264,7 +264,7 @@ ONE_BIT = "o_payload_error ? 21'b01x01 : o_payload_code_point};"
 
 UNDEFINED = {
     "register without reset": (" o_valid = 1'b0;", "", 0, "m_axis_tvalid"),
-    "state without reset": (" state = 4'h1;", "", 0, "the state register"),
+    "state without reset": (" state = STATE_START;", "", 0, "the state register"),
     "one bit": ("o_payload_code_point};", ONE_BIT, 10, "m_axis_tdata"),
     "not connected": ("assign m_axis_tlast =", "wire nowhere =", 8, "m_axis_tlast"),
 }

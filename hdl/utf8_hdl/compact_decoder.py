@@ -1,6 +1,5 @@
 """The compact decoder: the textbook's state machine, and one register between input and output."""
 
-from collections.abc import Iterable
 from itertools import groupby
 from typing import Any
 
@@ -12,7 +11,7 @@ from . import rules
 from .design import Design
 from .flow_control.stage import Stage
 from .layouts import BYTE_LAYOUT, ErrorKind, token_layout
-from .logic import running
+from .logic import patterns, running
 from .profile import REPLACEMENT, UNICODE, ErrorSpan, Profile, checked_profile
 
 
@@ -236,7 +235,7 @@ class CompactDecoder(Design):
         announced = Signal(range(self.profile.longest_form))
         with m.Switch(now.data):
             for (count, restriction, kind), group in groupby(rules.BYTES, meaning):
-                with m.Case(*_patterns(group)):
+                with m.Case(*patterns(group, 8)):
                     m.d.comb += announced.eq(count)
                     m.d.comb += [now.restriction.eq(restriction), now.kind.eq(kind)]
         return announced
@@ -255,7 +254,7 @@ class CompactDecoder(Design):
                     m.d.comb += reason.eq(kinds[min(kinds)])  # where it is not refused, any will do
                     with m.Switch(now.data):
                         for kind, seconds in groupby(kinds, kinds.__getitem__):
-                            with m.Case(*_patterns(seconds)):
+                            with m.Case(*patterns(seconds, 8)):
                                 m.d.comb += [refused.eq(1), reason.eq(kind)]
         # With maximal subparts, an error ends where it is found, so a longer sequence has none yet.
         known = before.kind if self._whole_sequence else ErrorKind.TRUNCATED
@@ -274,15 +273,3 @@ class CompactDecoder(Design):
         return Cat(
             lead[bit] & ~(lead[bit + 1 : 6].all() & (bit > lowest_shifted_out)) for bit in range(5)
         )
-
-
-def _patterns(values: Iterable[int]) -> list[str]:
-    """Bytes that follow each other, as patterns: ``1100000-`` for C0 and C1."""
-    rest, patterns = list(values), []
-    while rest:
-        free = 0
-        while rest[0] % (2 << free) == 0 and 2 << free <= len(rest):
-            free += 1
-        patterns.append(f"{rest[0]:08b}"[: 8 - free] + "-" * free)
-        del rest[: 1 << free]
-    return patterns

@@ -66,9 +66,10 @@ def patterns(values: Iterable[int], width: int) -> list[str]:
     missing, every = set(values), range(1 << width)
     blocks = {}
     for free in every:  # the bits that may be any
-        for number in missing:
-            block = frozenset(number ^ any_bits for any_bits in every if not any_bits & ~free)
-            if not number & free and block <= missing:
+        steps = [step for step in every if not step & ~free]
+        for number in (each for each in missing if not each & free):
+            block = frozenset(number | step for step in steps)
+            if block <= missing:
                 digits = zip(f"{number:0{width}b}", f"{free:0{width}b}", strict=True)
                 blocks[block] = "".join("-" if any_bit == "1" else bit for bit, any_bit in digits)
     found = []

@@ -23,7 +23,8 @@ LAYERS = {
         "running",
     ],
     "flow/utf8_flow": [
-        *("failure", "terminal", "designs", "fpga", "export", "formal", "live", "verify", "cli"),
+        *("failure", "markdown", "terminal", "designs"),
+        *("fpga", "export", "formal", "live", "verify", "cli"),
     ],
 }
 """The folders and modules of a package: each may import only itself and those before it."""

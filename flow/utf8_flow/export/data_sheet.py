@@ -20,6 +20,7 @@ from utf8_sim.tools.yowasp import versions_line
 
 from ..designs import DesignSpec
 from ..fpga.families import DEVICES
+from ..markdown import table
 from .header import Header
 from .module import Port, ports_of
 from .text import LINE, filled
@@ -130,7 +131,7 @@ def data_sheet(component: Any, verilog: str, module: str) -> str:
         module=module,
         what=f"{header.what}.",
         origin=f"{version}: `{command}`" if command else version,
-        ports="\n".join(_table(_port_rows(ports, header))),
+        ports="\n".join(table(_port_rows(ports, header))),
         promises="\n".join(f"- {text}" for text in header.promises),
         stalled=diagram.stalled,
         diagram="\n".join([*diagram.rows, "", *diagram.legend]).rstrip("\n"),
@@ -158,13 +159,6 @@ def _port_rows(ports: list[Port], header: Header) -> Iterator[tuple[str, ...]]:
         elsewhere = f"see `{whole}`" if whole in header.ports else ""
         meaning = header.ports.get(name) or HANDSHAKE.get(role) or elsewhere
         yield f"`{name}`", str(width), direction, meaning
-
-
-def _table(rows: Iterator[tuple[str, ...]]) -> Iterator[str]:
-    """A Markdown table; its cells are too long to be aligned."""
-    head = next(rows)
-    for row in (head, ("---",) * len(head), *rows):
-        yield f"| {' | '.join(row)} |"
 
 
 def measured_designs(spec: DesignSpec) -> list[dict[str, Any]]:
@@ -205,7 +199,7 @@ def _measured(spec: DesignSpec, measured: list[dict[str, Any]]) -> str:
         tools |= row["tools"]
     estimates = _ESTIMATES.format(
         seeds=" or ".join(sorted({str(len(row["runs"])) for row in measured})),
-        table="\n".join(_table(_area_rows(measured))),
+        table="\n".join(table(_area_rows(measured))),
         tools=versions_line(tools),
     )
     return f"{estimates}\n\n{command}"

@@ -1,6 +1,6 @@
 """Verilog expressions for the bits of a netlist."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import reduce
 from typing import Any, NamedTuple
@@ -180,15 +180,14 @@ class Expressions(Netlist):
         """The table of a multiplexer if all of its conditions are about one short vector."""
         if cell.type != "$pmux":
             return None
-        conditions = [self._holds(bit) for bit in cell.pins["S"]]
-        known = [found for found in conditions if found]
-        if len(known) < len(conditions) or len({subject for subject, _ in known}) > 1:
+        conditions = self._all_hold(cell.pins["S"])
+        if conditions is None:
             return None
-        subject, width = known[0][0], len(cell.result)
+        (subject, sets), width = conditions, len(cell.result)
         rest = frozenset(range(1 << len(subject.bits)))
         default = self._result(vector, cell.pins["A"])
         found: dict[Expression, frozenset[int]] = {}
-        for n, (_, values) in enumerate(known):
+        for n, values in enumerate(sets):
             result = self._result(vector, cell.pins["B"][n * width : (n + 1) * width])
             found[result] = found.get(result, frozenset()) | (values & rest)
             rest -= values
@@ -214,11 +213,10 @@ class Expressions(Netlist):
             return None
         if cell.type == "$eq" and not _is_constant(cell.pins["B"], len(pins)):
             return None
-        operands = [self._holds(pin) for pin in pins]
-        known = [found for found in operands if found]
-        if len(known) < len(operands) or len({vector for vector, _ in known}) != 1:
+        operands = self._all_hold(pins)
+        if operands is None:
             return None
-        vector, sets = known[0][0], [values for _, values in known]
+        vector, sets = operands
         every = frozenset(range(1 << len(vector.bits)))
         if cell.type == "$eq":
             pairs = zip(sets, cell.operand("B", 0, len(sets) - 1), strict=True)
@@ -229,6 +227,14 @@ class Expressions(Netlist):
         if cell.type in ("$and", "$eq", "$reduce_and"):
             return vector, reduce(frozenset.intersection, sets)
         return vector, union
+
+    def _all_hold(self, bits: Sequence[Bit]) -> tuple[Vector, list[frozenset[int]]] | None:
+        """The same for several bits, if all of them depend on one vector."""
+        found = [self._holds(bit) for bit in bits]
+        known = [each for each in found if each]
+        if len(known) < len(found) or len({vector for vector, _ in known}) != 1:
+            return None
+        return known[0][0], [values for _, values in known]
 
     # --- operators ------------------------------------------------------------------------------
 

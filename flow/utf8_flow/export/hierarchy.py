@@ -115,7 +115,31 @@ def _remove_unused(netlists: dict[str, Any]) -> None:
 
     Yosys keeps the ports of submodules. Some are only there for proofs.
     """
+    instances, used = dict(_instances(netlists)), _used_bits(netlists)
+    for path, module in netlists.items():
+        drivers = _drivers(module)
+        live = {id(cell) for bit, (cell, _) in drivers if (path, bit) in used}
+        cells = module["cells"]
+        module["cells"] = {name: cell for name, cell in cells.items() if id(cell) in live}
+    for path, (parent, instance) in instances.items():
+        ports, outside = netlists[path]["ports"], instance["connections"]
+        inputs = _ports(netlists[path], "input")
+        for port in [*ports]:
+            where, bits = (path, inputs[port]) if port in inputs else (parent, outside[port])
+            if used.isdisjoint((where, bit) for bit in bits):
+                del ports[port], outside[port]
+
+
+def _used_bits(netlists: dict[str, Any]) -> set[tuple[str, Bit]]:
+    """The bits, with the paths of their modules, on which outputs of the top module depend.
+
+    If a bit of a port of a submodule is one of them, all bits of the port are.
+    """
     drivers = {path: dict(_drivers(module)) for path, module in netlists.items()}
+    inputs = {
+        path: {bit: port for port, bits in _ports(module, "input").items() for bit in bits}
+        for path, module in netlists.items()
+    }
     instances = dict(_instances(netlists))
     used: set[tuple[str, Bit]] = set()
     waiting = [(TOP, bit) for bits in _ports(netlists[TOP], "output").values() for bit in bits]
@@ -124,29 +148,20 @@ def _remove_unused(netlists: dict[str, Any]) -> None:
         if isinstance(bit, str) or (path, bit) in used:
             continue
         used.add((path, bit))
-        if bit in drivers[path]:
+        if bit in inputs[path] and path in instances:
+            parent, instance = instances[path]
+            pins = [(parent, instance["connections"][inputs[path][bit]])]
+        elif bit not in drivers[path]:
+            continue
+        else:
             cell, pin = drivers[path][bit]
             if cell["type"] in netlists:
-                waiting += [(cell["type"], each) for each in _bits(netlists, cell["type"], pin)]
-                pins = [cell["connections"][pin]]
+                inside = netlists[cell["type"]]["ports"][pin]["bits"]
+                pins = [(cell["type"], inside), (path, cell["connections"][pin])]
             else:
-                pins = cell["connections"].values()
-            waiting += [(path, each) for bits in pins for each in bits]
-        elif path in instances:
-            parent, instance = instances[path]
-            [port] = (p for p, bits in _ports(netlists[path], "input").items() if bit in bits)
-            waiting += [(parent, each) for each in instance["connections"][port]]
-    for path, (parent, instance) in instances.items():
-        ports, outside = netlists[path]["ports"], instance["connections"]
-        for port in [*ports]:
-            is_input = ports[port]["direction"] == "input"
-            where, bits = (path, ports[port]["bits"]) if is_input else (parent, outside[port])
-            if used.isdisjoint((where, bit) for bit in bits):
-                del ports[port], outside[port]
-    for path, module in netlists.items():
-        live = {id(cell) for bit, (cell, _) in drivers[path].items() if (path, bit) in used}
-        cells = module["cells"]
-        module["cells"] = {name: cell for name, cell in cells.items() if id(cell) in live}
+                pins = [(path, bits) for bits in cell["connections"].values()]
+        waiting += [(where, each) for where, bits in pins for each in bits]
+    return used
 
 
 def _drivers(module: Any) -> Iterator[tuple[Bit, tuple[Any, str]]]:
@@ -168,8 +183,3 @@ def _ports(module: Any, direction: str) -> dict[str, list[Bit]]:
     """The bits of the ports of one direction."""
     ports = module["ports"].items()
     return {name: port["bits"] for name, port in ports if port["direction"] == direction}
-
-
-def _bits(netlists: dict[str, Any], path: str, port: str) -> list[Bit]:
-    bits: list[Bit] = netlists[path]["ports"][port]["bits"]
-    return bits

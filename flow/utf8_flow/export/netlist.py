@@ -9,7 +9,7 @@ from utf8_sim.tools.rtlil import POWER_UP
 
 from .cells import MEMORY_PORT, RESULTS, Bits, Cell, Vector, variable, with_reset
 from .hierarchy import Bit, Submodule
-from .text import flat
+from .text import flat, snake_case
 
 STAGE = "stage"
 """Attribute with the heading that a register is under. Numbers in headings sort by value."""
@@ -46,8 +46,7 @@ class Net(NamedTuple):
     @property
     def values(self) -> dict[str, str]:
         """The names of its values if it is an enumeration."""
-        kind = self.attributes.get("enum_base_type", "")
-        prefix = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", kind).upper()
+        prefix = snake_case(self.attributes.get("enum_base_type", "")).upper()
         return {
             name.removeprefix("enum_value_"): f"{prefix}_{value}"
             for name, value in self.attributes.items()
@@ -60,7 +59,8 @@ class Netlist:
 
     The names of signals lose the prefix ``scope``. Registers are declared in the order of the
     signal names in ``order``. ``submodules`` are those of which the module may have an instance, by
-    the types of their cells and in the order of the instances.
+    the types of their cells and in the order of the instances. A module with a ``scope`` is the top
+    module, whose outputs are wires; those of a submodule may be registers.
     """
 
     def __init__(
@@ -96,7 +96,6 @@ class Netlist:
         }
         structures_first = sorted(nets, key=lambda name: name.count("."))
         self._read_attributes([(name, nets[name]) for name in structures_first], order)
-        # Registers that are outputs; those of a component are not, so that its ports are wires.
         self._stored_outputs: list[Vector] = []
         if not scope:
             self._find_stored_outputs()

@@ -24,6 +24,11 @@ def flat(name: str) -> str:
     return re.sub(r"[\W_]+", "_", name).strip("_")
 
 
+def snake_case(name: str) -> str:
+    """The name of a class as that of a type: ``ErrorKind`` is ``error_kind``."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
+
+
 def comment(text: str, indent: str = "", line_end: str = "") -> str:
     """A text as lines of a comment. ``line_end`` is behind all lines but the last one."""
     width = LINE - len(f"// {indent}{line_end}")

@@ -16,6 +16,7 @@ from utf8_hdl.axi import AxiStream
 from utf8_sim.tools.errors import UsageError
 
 from .module import Port, ports_of
+from .text import snake_case
 from .vhdl import component as component_declaration
 from .vhdl import is_name, port_list, port_map, vector, with_module_name
 
@@ -182,7 +183,7 @@ class _Wrapper:
 
     def _declare(self, shape: Any) -> None:
         """Declare an enumeration, and functions between its values and their codes."""
-        short = re.sub(r"(?<!^)(?=[A-Z])", "_", shape.__name__).lower()
+        short = snake_case(shape.__name__)
         width = Shape.cast(shape).width
         # Each code has a line of its own: in a module that GHDL 2 converts to Verilog, `others` is
         # missing.

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from ..designs import DesignSpec
-from .results import design_name, table
+from ..markdown import aligned_table
+from .results import design_name
 
 DOCS = Path("docs")
 
@@ -31,7 +32,7 @@ RULES = {
 
 def table_for(question: str) -> list[str]:
     """The table for a question, ``bytes``, ``out`` or ``rules``, as lines of Markdown."""
-    return table([HEADS, *map(_cells, _designs_for(question))])
+    return aligned_table([HEADS, *map(_cells, _designs_for(question))])
 
 
 def _designs_for(question: str) -> list[dict[str, Any]]:

@@ -1,12 +1,12 @@
 """Results of synthesis, place and route: the stored document, and its summary."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from utf8_hdl import __version__
 from utf8_sim.tools.yowasp import package_versions, versions_line
 
 from ..designs import DesignSpec
+from ..markdown import aligned_table
 from .families import DEVICES
 from .placement import Measured, packages_for
 
@@ -71,19 +71,8 @@ def per_lookup_table(design: dict[str, Any]) -> float:
 
 def summary(results: dict[str, Any]) -> list[str]:
     """Tool versions and a table, in Markdown that is readable as plain text."""
-    lines = table([HEADS, *map(_cells, results["designs"])])
+    lines = aligned_table([HEADS, *map(_cells, results["designs"])])
     return [versions_line(results["tools"]), "", *lines]
-
-
-def table(rows: Sequence[Sequence[str]]) -> list[str]:
-    """A Markdown table that is readable as plain text. The first row is the column heads."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    rule = ["-" * width for width in widths]
-    lines = [
-        " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        for row in (rows[0], rule, *rows[1:])
-    ]
-    return [f"| {line} |" for line in lines]
 
 
 def _cells(design: dict[str, Any]) -> tuple[str, ...]:

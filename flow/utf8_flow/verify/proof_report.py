@@ -12,6 +12,7 @@ from utf8_sim.tools.words import plural
 from ..designs import DesignSpec, designs, small_designs
 from ..formal.properties import every_property, too_large_for
 from ..formal.theorems import THEOREMS, Assumption, Step
+from ..markdown import table
 from .proof_results import UNDECIDED, Results, digest_of
 
 LANES = 8, 64
@@ -76,21 +77,15 @@ def status_tables(results: Results, chosen: list[DesignSpec] | None) -> list[str
     """
     shown = shown_designs(results) if chosen is None else chosen
     rows: list[tuple[str, ...]] = [_row(results, spec) for spec in shown]
-    lines = ["In the profile `unicode`:", "", *_table("design", STATES, rows)]
+    lines = ["In the profile `unicode`:", "", *table([("design", *STATES), *rows])]
     profiles = dict.fromkeys(result.profile for result in results)
     profiles.pop(UNICODE.name, None)
     rows = [(spec.label, *(_count(results, spec, each) for each in profiles)) for spec in shown]
     rows = [row for row in rows if {*row[1:]} - {DASH}]
     if rows:
         lines += ["", "In other profiles, how many properties are proved at this version:", ""]
-        lines += _table("design", profiles, rows)
+        lines += table([("design", *profiles), *rows])
     return lines
-
-
-def _table(first: str, heads: Iterable[str], rows: list[tuple[str, ...]]) -> list[str]:
-    """A table in Markdown. Rows are not padded, because some cells are long."""
-    head = first, *heads
-    return [f"| {' | '.join(row)} |" for row in (head, ("---",) * len(head), *rows)]
 
 
 def _row(results: Results, spec: DesignSpec) -> tuple[str, ...]:

@@ -126,6 +126,7 @@ def test_output_is_reproducible_and_has_no_paths():
         [sys.executable, "-c", script], capture_output=True, encoding="utf-8", check=True,
         cwd="/", env={"PYTHONHASHSEED": "7", "PYTHONPATH": os.pathsep.join(sys.path)},
     )  # fmt: skip
+    assert other_run.stderr == ""
     assert other_run.stdout == verilog_of_spec(DECODER) + verilog_of_spec(COMPACT_ENCODER)
     assert str(Path.cwd()) not in other_run.stdout
     assert not re.search(r"\.py\b|\.cc\b|/home|/usr|/tmp", other_run.stdout)

@@ -24,7 +24,7 @@ from utf8_flow.cli.choices import Stalling
 from utf8_flow.designs import DesignSpec
 from utf8_flow.formal.mutation import Trial, circuits, make_mutants
 from utf8_flow.fpga.placement import Job, _place_and_route, _synthesize
-from utf8_flow.fpga.results import table
+from utf8_flow.markdown import aligned_table
 from utf8_flow.verify.proofs import attempt, choose_goals
 from utf8_flow.verify.runner import outcome_of
 from utf8_flow.verify.sources import Exhaustive
@@ -130,8 +130,8 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3, help="of which the quickest counts")
     best = measure_all(parser.parse_args().rounds)
     print(f"On {cores()} cores of an {processor()}, Python {sys.version.split()[0]}:\n")
-    print(*table(costs(best)), "", "How it scales:", "", sep="\n")
-    print(*table(scaling(best)), sep="\n")
+    print(*aligned_table(costs(best)), "", "How it scales:", "", sep="\n")
+    print(*aligned_table(scaling(best)), sep="\n")
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ from typing import Any
 from bench import FailedError, processor, progress
 from utf8_flow.fpga.chart import drawn
 from utf8_flow.fpga.families import DEVICES
-from utf8_flow.fpga.results import table
+from utf8_flow.markdown import aligned_table
 from utf8_flow.verify.engine_choice import keep_freed_memory
 
 HERE = Path(__file__).parent
@@ -303,7 +303,7 @@ def summary(results: Result) -> list[str]:
     return [
         ", ".join([results["processor"], *versions]),
         "",
-        *table([("GB/s of UTF-8", *columns.values()), *rows]),
+        *aligned_table([("GB/s of UTF-8", *columns.values()), *rows]),
         "",
         *hardware_lines(results["hardware"]),
     ]
@@ -322,7 +322,7 @@ def hardware_lines(designs: list[Result]) -> list[str]:
         )
         for design in designs
     ]
-    return table([heads, *rows])
+    return aligned_table([heads, *rows])
 
 
 def chart(results: Result) -> str:

@@ -25,8 +25,8 @@
 //
 // While m_axis_tvalid is low, m_axis_tdata, m_axis_tuser and m_axis_tlast are don't care.
 //
-// Throughput: s_axis_tready is high whenever m_axis_tready is, except during reset and in the first
-// cycle after it. It depends on m_axis_tready within the cycle.
+// Throughput: one byte in every cycle while m_axis_tready is high. s_axis_tready depends on
+// m_axis_tready within the cycle. It is low during reset and in the first cycle after it.
 // Latency: a token is at the output 1 cycle after its last byte was accepted, or after the byte
 // that cuts it short. Behind a token cut short it is 2 cycles, for bytes that follow without a gap,
 // until one of them begins a sequence.
@@ -101,7 +101,7 @@ module utf8_compact_decoder (
     before_restriction = 3'b000;
   end
 
-  function [2:0] now_kind_of;
+  function automatic [2:0] now_kind_of;
     input [7:0] its_s_axis_tdata;
     casez (its_s_axis_tdata)
       8'b1111111?: now_kind_of = ERROR_KIND_INVALID_BYTE;
@@ -133,7 +133,7 @@ module utf8_compact_decoder (
   end
 
   // The state
-  function [1:0] announced_of;
+  function automatic [1:0] announced_of;
     input [7:0] its_s_axis_tdata;
     casez (its_s_axis_tdata)
       8'b111100??, 8'hF4: announced_of = 2'b11;
@@ -182,7 +182,7 @@ module utf8_compact_decoder (
       shown_code_point[9:0],
       s_axis_tdata[5:0]} :
       {9'h0, state[2] ? before_data[6:0] : s_axis_tdata[6:0]};
-  function [2:0] reason_of;
+  function automatic [2:0] reason_of;
     input [2:0] its_before_restriction;
     case (its_before_restriction)
       3'b100: reason_of = ERROR_KIND_OUT_OF_RANGE;

@@ -25,8 +25,8 @@
 //
 // While m_axis_tvalid is low, m_axis_tdata, m_axis_tuser and m_axis_tlast are don't care.
 //
-// Throughput: s_axis_tready is a register. It is high two cycles after each cycle in which the
-// output did not wait, so a byte is accepted in every cycle while m_axis_tready is high.
+// Throughput: one byte in every cycle while m_axis_tready is high. s_axis_tready is a register: it
+// may be low two cycles after a cycle in which the output waited, and is high in all others.
 // Latency: a token is at the output 7 cycles after its last byte was accepted, or 6 after the
 // byte that cuts it short; one more if that byte was accepted in the cycle after one in which the
 // output waited.

@@ -47,7 +47,7 @@
 //
 // Lint waivers:
 //   DECLFILENAME: the file may have any name
-//   UNUSEDSIGNAL: what is known of every lane is not asked of every lane
+//   UNUSEDSIGNAL: some lanes need only a part of a vector
 // verilator lint_off DECLFILENAME
 // verilator lint_off UNUSEDSIGNAL
 module utf8_decoder_8 (
@@ -1147,7 +1147,8 @@ module utf8_decoder_8_memory (
 );
 
   // Memory, chunk_0
-  // With attributes: copies near their loads, which must not be merged.
+  // With attributes: copies near their loads. The attributes keep Vivado and Quartus
+  // from merging them, and the redundant term of their next value keeps Yosys from it.
   reg [3:0] chunk_0_next;
   (* keep = "true", dont_merge *) reg chunk_0_writes;
   (* keep = "true", dont_merge *) reg [3:0] chunk_0_place;
@@ -1157,7 +1158,7 @@ module utf8_decoder_8_memory (
   reg [159:0] chunk_0_memory [0:15];
   initial begin : chunk_0_memory_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_0_memory[n] = 160'h0;
   end
 
   always @(posedge clk) begin
@@ -1221,7 +1222,8 @@ module utf8_decoder_8_memory (
   end
 
   // Memory, chunk_1
-  // With attributes: copies near their loads, which must not be merged.
+  // With attributes: copies near their loads. The attributes keep Vivado and Quartus
+  // from merging them, and the redundant term of their next value keeps Yosys from it.
   reg [3:0] chunk_1_next;
   (* keep = "true", dont_merge *) reg chunk_1_writes;
   (* keep = "true", dont_merge *) reg [3:0] chunk_1_place;
@@ -1231,7 +1233,7 @@ module utf8_decoder_8_memory (
   reg [91:0] chunk_1_memory [0:15];
   initial begin : chunk_1_memory_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_1_memory[n] = 92'h0;
   end
 
   always @(posedge clk) begin
@@ -1276,7 +1278,8 @@ module utf8_decoder_8_memory (
   end
 
   // Memory, chunk_2
-  // With attributes: copies near their loads, which must not be merged.
+  // With attributes: copies near their loads. The attributes keep Vivado and Quartus
+  // from merging them, and the redundant term of their next value keeps Yosys from it.
   reg [3:0] chunk_2_next;
   (* keep = "true", dont_merge *) reg chunk_2_writes;
   (* keep = "true", dont_merge *) reg [3:0] chunk_2_place;
@@ -1286,7 +1289,7 @@ module utf8_decoder_8_memory (
   reg chunk_2_memory [0:15];
   initial begin : chunk_2_memory_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_2_memory[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_2_memory[n] = 1'b0;
   end
 
   always @(posedge clk) begin

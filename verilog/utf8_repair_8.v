@@ -36,7 +36,7 @@
 //
 // Lint waivers:
 //   DECLFILENAME: the file may have any name
-//   UNUSEDSIGNAL: what is known of every lane is not asked of every lane
+//   UNUSEDSIGNAL: some lanes need only a part of a vector
 // verilator lint_off DECLFILENAME
 // verilator lint_off UNUSEDSIGNAL
 module utf8_repair_8 (
@@ -1496,7 +1496,8 @@ module utf8_repair_8_writer (
   end
 
   // Stage 8, write: the units
-  // With attributes: copies near their loads, which must not be merged.
+  // With attributes: copies near their loads. The attributes keep Vivado and Quartus
+  // from merging them, and the redundant term of their next value keeps Yosys from it.
   reg [5:0] write_newest;
   reg write_holds_last;
   reg write_holds;
@@ -2921,7 +2922,8 @@ module utf8_repair_8_packing (
   end
 
   // Stage 19, aim: where in the memory values are written
-  // With attributes: copies near their loads, which must not be merged.
+  // With attributes: copies near their loads. The attributes keep Vivado and Quartus
+  // from merging them, and the redundant term of their next value keeps Yosys from it.
   (* keep = "true", dont_merge *) reg aim_even_if_held_0;
   (* keep = "true", dont_merge *) reg aim_even_if_free_0;
   (* keep = "true", dont_merge *) reg aim_odd_if_held_0;
@@ -3295,7 +3297,8 @@ module utf8_repair_8_memory (
 );
 
   // Memory, chunk_0
-  // With attributes: copies near their loads, which must not be merged.
+  // With attributes: copies near their loads. The attributes keep Vivado and Quartus
+  // from merging them, and the redundant term of their next value keeps Yosys from it.
   reg [7:0] chunk_0_memory_even_read;
   reg [7:0] chunk_0_memory_odd_read;
   reg [7:0] chunk_0_memory_1_even_read;
@@ -3355,162 +3358,162 @@ module utf8_repair_8_memory (
   reg [7:0] chunk_0_memory_10_even [0:15];
   initial begin : chunk_0_memory_10_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_10_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_10_even[n] = 8'h0;
   end
   reg [7:0] chunk_0_memory_10_odd [0:15];
   initial begin : chunk_0_memory_10_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_10_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_10_odd[n] = 8'h0;
   end
   reg [7:0] chunk_0_memory_11_even [0:15];
   initial begin : chunk_0_memory_11_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_11_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_11_even[n] = 8'h0;
   end
   reg [7:0] chunk_0_memory_11_odd [0:15];
   initial begin : chunk_0_memory_11_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_11_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_11_odd[n] = 8'h0;
   end
   reg [7:0] chunk_0_memory_12_even [0:15];
   initial begin : chunk_0_memory_12_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_12_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_12_even[n] = 8'h0;
   end
   reg [7:0] chunk_0_memory_12_odd [0:15];
   initial begin : chunk_0_memory_12_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_12_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_12_odd[n] = 8'h0;
   end
   reg [7:0] chunk_0_memory_13_even [0:15];
   initial begin : chunk_0_memory_13_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_13_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_13_even[n] = 8'h0;
   end
   reg [7:0] chunk_0_memory_13_odd [0:15];
   initial begin : chunk_0_memory_13_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_13_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_13_odd[n] = 8'h0;
   end
   reg [7:0] chunk_0_memory_14_even [0:15];
   initial begin : chunk_0_memory_14_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_14_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_14_even[n] = 8'h0;
   end
   reg [7:0] chunk_0_memory_14_odd [0:15];
   initial begin : chunk_0_memory_14_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_14_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_14_odd[n] = 8'h0;
   end
   reg [7:0] chunk_0_memory_15_even [0:15];
   initial begin : chunk_0_memory_15_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_15_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_15_even[n] = 8'h0;
   end
   reg [7:0] chunk_0_memory_15_odd [0:15];
   initial begin : chunk_0_memory_15_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_15_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_15_odd[n] = 8'h0;
   end
   reg [7:0] chunk_0_memory_1_even [0:15];
   initial begin : chunk_0_memory_1_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_1_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_1_even[n] = 8'h0;
   end
   reg [7:0] chunk_0_memory_1_odd [0:15];
   initial begin : chunk_0_memory_1_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_1_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_1_odd[n] = 8'h0;
   end
   reg [7:0] chunk_0_memory_2_even [0:15];
   initial begin : chunk_0_memory_2_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_2_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_2_even[n] = 8'h0;
   end
   reg [7:0] chunk_0_memory_2_odd [0:15];
   initial begin : chunk_0_memory_2_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_2_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_2_odd[n] = 8'h0;
   end
   reg [7:0] chunk_0_memory_3_even [0:15];
   initial begin : chunk_0_memory_3_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_3_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_3_even[n] = 8'h0;
   end
   reg [7:0] chunk_0_memory_3_odd [0:15];
   initial begin : chunk_0_memory_3_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_3_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_3_odd[n] = 8'h0;
   end
   reg [7:0] chunk_0_memory_4_even [0:15];
   initial begin : chunk_0_memory_4_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_4_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_4_even[n] = 8'h0;
   end
   reg [7:0] chunk_0_memory_4_odd [0:15];
   initial begin : chunk_0_memory_4_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_4_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_4_odd[n] = 8'h0;
   end
   reg [7:0] chunk_0_memory_5_even [0:15];
   initial begin : chunk_0_memory_5_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_5_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_5_even[n] = 8'h0;
   end
   reg [7:0] chunk_0_memory_5_odd [0:15];
   initial begin : chunk_0_memory_5_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_5_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_5_odd[n] = 8'h0;
   end
   reg [7:0] chunk_0_memory_6_even [0:15];
   initial begin : chunk_0_memory_6_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_6_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_6_even[n] = 8'h0;
   end
   reg [7:0] chunk_0_memory_6_odd [0:15];
   initial begin : chunk_0_memory_6_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_6_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_6_odd[n] = 8'h0;
   end
   reg [7:0] chunk_0_memory_7_even [0:15];
   initial begin : chunk_0_memory_7_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_7_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_7_even[n] = 8'h0;
   end
   reg [7:0] chunk_0_memory_7_odd [0:15];
   initial begin : chunk_0_memory_7_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_7_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_7_odd[n] = 8'h0;
   end
   reg [7:0] chunk_0_memory_8_even [0:15];
   initial begin : chunk_0_memory_8_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_8_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_8_even[n] = 8'h0;
   end
   reg [7:0] chunk_0_memory_8_odd [0:15];
   initial begin : chunk_0_memory_8_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_8_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_8_odd[n] = 8'h0;
   end
   reg [7:0] chunk_0_memory_9_even [0:15];
   initial begin : chunk_0_memory_9_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_9_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_9_even[n] = 8'h0;
   end
   reg [7:0] chunk_0_memory_9_odd [0:15];
   initial begin : chunk_0_memory_9_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_9_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_9_odd[n] = 8'h0;
   end
   reg [7:0] chunk_0_memory_even [0:15];
   initial begin : chunk_0_memory_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_even[n] = 8'h0;
   end
   reg [7:0] chunk_0_memory_odd [0:15];
   initial begin : chunk_0_memory_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_odd[n] = 8'h0;
   end
 
   wire [7:0] chunk_0_memory_even_word = chunk_0_memory_even[chunk_0_even_next];
@@ -3723,7 +3726,8 @@ module utf8_repair_8_memory (
   end
 
   // Memory, chunk_1
-  // With attributes: copies near their loads, which must not be merged.
+  // With attributes: copies near their loads. The attributes keep Vivado and Quartus
+  // from merging them, and the redundant term of their next value keeps Yosys from it.
   reg [7:0] chunk_1_memory_even_read;
   reg [7:0] chunk_1_memory_odd_read;
   reg [7:0] chunk_1_memory_1_even_read;
@@ -3783,162 +3787,162 @@ module utf8_repair_8_memory (
   reg [7:0] chunk_1_memory_10_even [0:15];
   initial begin : chunk_1_memory_10_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_10_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_10_even[n] = 8'h0;
   end
   reg [7:0] chunk_1_memory_10_odd [0:15];
   initial begin : chunk_1_memory_10_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_10_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_10_odd[n] = 8'h0;
   end
   reg [7:0] chunk_1_memory_11_even [0:15];
   initial begin : chunk_1_memory_11_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_11_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_11_even[n] = 8'h0;
   end
   reg [7:0] chunk_1_memory_11_odd [0:15];
   initial begin : chunk_1_memory_11_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_11_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_11_odd[n] = 8'h0;
   end
   reg [7:0] chunk_1_memory_12_even [0:15];
   initial begin : chunk_1_memory_12_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_12_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_12_even[n] = 8'h0;
   end
   reg [7:0] chunk_1_memory_12_odd [0:15];
   initial begin : chunk_1_memory_12_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_12_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_12_odd[n] = 8'h0;
   end
   reg [7:0] chunk_1_memory_13_even [0:15];
   initial begin : chunk_1_memory_13_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_13_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_13_even[n] = 8'h0;
   end
   reg [7:0] chunk_1_memory_13_odd [0:15];
   initial begin : chunk_1_memory_13_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_13_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_13_odd[n] = 8'h0;
   end
   reg [7:0] chunk_1_memory_14_even [0:15];
   initial begin : chunk_1_memory_14_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_14_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_14_even[n] = 8'h0;
   end
   reg [7:0] chunk_1_memory_14_odd [0:15];
   initial begin : chunk_1_memory_14_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_14_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_14_odd[n] = 8'h0;
   end
   reg [7:0] chunk_1_memory_15_even [0:15];
   initial begin : chunk_1_memory_15_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_15_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_15_even[n] = 8'h0;
   end
   reg [7:0] chunk_1_memory_15_odd [0:15];
   initial begin : chunk_1_memory_15_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_15_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_15_odd[n] = 8'h0;
   end
   reg [7:0] chunk_1_memory_1_even [0:15];
   initial begin : chunk_1_memory_1_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_1_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_1_even[n] = 8'h0;
   end
   reg [7:0] chunk_1_memory_1_odd [0:15];
   initial begin : chunk_1_memory_1_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_1_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_1_odd[n] = 8'h0;
   end
   reg [7:0] chunk_1_memory_2_even [0:15];
   initial begin : chunk_1_memory_2_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_2_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_2_even[n] = 8'h0;
   end
   reg [7:0] chunk_1_memory_2_odd [0:15];
   initial begin : chunk_1_memory_2_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_2_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_2_odd[n] = 8'h0;
   end
   reg [7:0] chunk_1_memory_3_even [0:15];
   initial begin : chunk_1_memory_3_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_3_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_3_even[n] = 8'h0;
   end
   reg [7:0] chunk_1_memory_3_odd [0:15];
   initial begin : chunk_1_memory_3_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_3_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_3_odd[n] = 8'h0;
   end
   reg [7:0] chunk_1_memory_4_even [0:15];
   initial begin : chunk_1_memory_4_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_4_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_4_even[n] = 8'h0;
   end
   reg [7:0] chunk_1_memory_4_odd [0:15];
   initial begin : chunk_1_memory_4_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_4_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_4_odd[n] = 8'h0;
   end
   reg [7:0] chunk_1_memory_5_even [0:15];
   initial begin : chunk_1_memory_5_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_5_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_5_even[n] = 8'h0;
   end
   reg [7:0] chunk_1_memory_5_odd [0:15];
   initial begin : chunk_1_memory_5_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_5_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_5_odd[n] = 8'h0;
   end
   reg [7:0] chunk_1_memory_6_even [0:15];
   initial begin : chunk_1_memory_6_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_6_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_6_even[n] = 8'h0;
   end
   reg [7:0] chunk_1_memory_6_odd [0:15];
   initial begin : chunk_1_memory_6_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_6_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_6_odd[n] = 8'h0;
   end
   reg [7:0] chunk_1_memory_7_even [0:15];
   initial begin : chunk_1_memory_7_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_7_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_7_even[n] = 8'h0;
   end
   reg [7:0] chunk_1_memory_7_odd [0:15];
   initial begin : chunk_1_memory_7_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_7_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_7_odd[n] = 8'h0;
   end
   reg [7:0] chunk_1_memory_8_even [0:15];
   initial begin : chunk_1_memory_8_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_8_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_8_even[n] = 8'h0;
   end
   reg [7:0] chunk_1_memory_8_odd [0:15];
   initial begin : chunk_1_memory_8_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_8_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_8_odd[n] = 8'h0;
   end
   reg [7:0] chunk_1_memory_9_even [0:15];
   initial begin : chunk_1_memory_9_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_9_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_9_even[n] = 8'h0;
   end
   reg [7:0] chunk_1_memory_9_odd [0:15];
   initial begin : chunk_1_memory_9_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_9_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_9_odd[n] = 8'h0;
   end
   reg [7:0] chunk_1_memory_even [0:15];
   initial begin : chunk_1_memory_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_even[n] = 8'h0;
   end
   reg [7:0] chunk_1_memory_odd [0:15];
   initial begin : chunk_1_memory_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_odd[n] = 8'h0;
   end
 
   wire [7:0] chunk_1_memory_even_word = chunk_1_memory_even[chunk_1_even_next];
@@ -4177,7 +4181,8 @@ module utf8_repair_8_memory (
   end
 
   // Memory, chunk_2
-  // With attributes: copies near their loads, which must not be merged.
+  // With attributes: copies near their loads. The attributes keep Vivado and Quartus
+  // from merging them, and the redundant term of their next value keeps Yosys from it.
   (* keep = "true", dont_merge *) reg chunk_2_even_writes;
   (* keep = "true", dont_merge *) reg chunk_2_odd_writes;
   (* keep = "true", dont_merge *) reg [3:0] chunk_2_place;
@@ -4193,12 +4198,12 @@ module utf8_repair_8_memory (
   reg [33:0] chunk_2_memory_even [0:15];
   initial begin : chunk_2_memory_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_2_memory_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_2_memory_even[n] = 34'h0;
   end
   reg [33:0] chunk_2_memory_odd [0:15];
   initial begin : chunk_2_memory_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_2_memory_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_2_memory_odd[n] = 34'h0;
   end
 
   wire [33:0] chunk_2_memory_even_word = chunk_2_memory_even[chunk_2_even_next];

@@ -37,7 +37,7 @@
 //
 // Lint waivers:
 //   DECLFILENAME: the file may have any name
-//   UNUSEDSIGNAL: what is known of every lane is not asked of every lane
+//   UNUSEDSIGNAL: some lanes need only a part of a vector
 // verilator lint_off DECLFILENAME
 // verilator lint_off UNUSEDSIGNAL
 module utf8_transcoder_64 (
@@ -2342,7 +2342,8 @@ module utf8_transcoder_64_writer (
   end
 
   // Stage 8, write: the units
-  // With attributes: copies near their loads, which must not be merged.
+  // With attributes: copies near their loads. The attributes keep Vivado and Quartus
+  // from merging them, and the redundant term of their next value keeps Yosys from it.
   reg [5:0] write_newest;
   reg write_holds_last;
   reg write_holds;
@@ -4790,7 +4791,8 @@ module utf8_transcoder_64_packing (
   end
 
   // Stage 19, aim: where in the memory values are written
-  // With attributes: copies near their loads, which must not be merged.
+  // With attributes: copies near their loads. The attributes keep Vivado and Quartus
+  // from merging them, and the redundant term of their next value keeps Yosys from it.
   reg [31:0] aim_swaps_5;
   (* keep = "true", dont_merge *) reg aim_even_if_held_0;
   (* keep = "true", dont_merge *) reg aim_even_if_free_0;
@@ -5621,7 +5623,8 @@ module utf8_transcoder_64_memory (
 );
 
   // Memory, chunk_0
-  // With attributes: copies near their loads, which must not be merged.
+  // With attributes: copies near their loads. The attributes keep Vivado and Quartus
+  // from merging them, and the redundant term of their next value keeps Yosys from it.
   reg [15:0] chunk_0_memory_even_read;
   reg [15:0] chunk_0_memory_odd_read;
   reg [15:0] chunk_0_memory_1_even_read;
@@ -5657,82 +5660,82 @@ module utf8_transcoder_64_memory (
   reg [15:0] chunk_0_memory_1_even [0:15];
   initial begin : chunk_0_memory_1_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_1_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_1_even[n] = 16'h0;
   end
   reg [15:0] chunk_0_memory_1_odd [0:15];
   initial begin : chunk_0_memory_1_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_1_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_1_odd[n] = 16'h0;
   end
   reg [15:0] chunk_0_memory_2_even [0:15];
   initial begin : chunk_0_memory_2_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_2_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_2_even[n] = 16'h0;
   end
   reg [15:0] chunk_0_memory_2_odd [0:15];
   initial begin : chunk_0_memory_2_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_2_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_2_odd[n] = 16'h0;
   end
   reg [15:0] chunk_0_memory_3_even [0:15];
   initial begin : chunk_0_memory_3_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_3_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_3_even[n] = 16'h0;
   end
   reg [15:0] chunk_0_memory_3_odd [0:15];
   initial begin : chunk_0_memory_3_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_3_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_3_odd[n] = 16'h0;
   end
   reg [15:0] chunk_0_memory_4_even [0:15];
   initial begin : chunk_0_memory_4_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_4_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_4_even[n] = 16'h0;
   end
   reg [15:0] chunk_0_memory_4_odd [0:15];
   initial begin : chunk_0_memory_4_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_4_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_4_odd[n] = 16'h0;
   end
   reg [15:0] chunk_0_memory_5_even [0:15];
   initial begin : chunk_0_memory_5_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_5_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_5_even[n] = 16'h0;
   end
   reg [15:0] chunk_0_memory_5_odd [0:15];
   initial begin : chunk_0_memory_5_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_5_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_5_odd[n] = 16'h0;
   end
   reg [15:0] chunk_0_memory_6_even [0:15];
   initial begin : chunk_0_memory_6_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_6_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_6_even[n] = 16'h0;
   end
   reg [15:0] chunk_0_memory_6_odd [0:15];
   initial begin : chunk_0_memory_6_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_6_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_6_odd[n] = 16'h0;
   end
   reg [15:0] chunk_0_memory_7_even [0:15];
   initial begin : chunk_0_memory_7_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_7_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_7_even[n] = 16'h0;
   end
   reg [15:0] chunk_0_memory_7_odd [0:15];
   initial begin : chunk_0_memory_7_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_7_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_7_odd[n] = 16'h0;
   end
   reg [15:0] chunk_0_memory_even [0:15];
   initial begin : chunk_0_memory_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_even[n] = 16'h0;
   end
   reg [15:0] chunk_0_memory_odd [0:15];
   initial begin : chunk_0_memory_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_odd[n] = 16'h0;
   end
 
   wire [15:0] chunk_0_memory_even_word = chunk_0_memory_even[chunk_0_even_next];
@@ -5843,7 +5846,8 @@ module utf8_transcoder_64_memory (
   end
 
   // Memory, chunk_1
-  // With attributes: copies near their loads, which must not be merged.
+  // With attributes: copies near their loads. The attributes keep Vivado and Quartus
+  // from merging them, and the redundant term of their next value keeps Yosys from it.
   reg [15:0] chunk_1_memory_even_read;
   reg [15:0] chunk_1_memory_odd_read;
   reg [15:0] chunk_1_memory_1_even_read;
@@ -5879,82 +5883,82 @@ module utf8_transcoder_64_memory (
   reg [15:0] chunk_1_memory_1_even [0:15];
   initial begin : chunk_1_memory_1_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_1_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_1_even[n] = 16'h0;
   end
   reg [15:0] chunk_1_memory_1_odd [0:15];
   initial begin : chunk_1_memory_1_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_1_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_1_odd[n] = 16'h0;
   end
   reg [15:0] chunk_1_memory_2_even [0:15];
   initial begin : chunk_1_memory_2_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_2_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_2_even[n] = 16'h0;
   end
   reg [15:0] chunk_1_memory_2_odd [0:15];
   initial begin : chunk_1_memory_2_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_2_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_2_odd[n] = 16'h0;
   end
   reg [15:0] chunk_1_memory_3_even [0:15];
   initial begin : chunk_1_memory_3_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_3_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_3_even[n] = 16'h0;
   end
   reg [15:0] chunk_1_memory_3_odd [0:15];
   initial begin : chunk_1_memory_3_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_3_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_3_odd[n] = 16'h0;
   end
   reg [15:0] chunk_1_memory_4_even [0:15];
   initial begin : chunk_1_memory_4_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_4_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_4_even[n] = 16'h0;
   end
   reg [15:0] chunk_1_memory_4_odd [0:15];
   initial begin : chunk_1_memory_4_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_4_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_4_odd[n] = 16'h0;
   end
   reg [15:0] chunk_1_memory_5_even [0:15];
   initial begin : chunk_1_memory_5_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_5_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_5_even[n] = 16'h0;
   end
   reg [15:0] chunk_1_memory_5_odd [0:15];
   initial begin : chunk_1_memory_5_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_5_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_5_odd[n] = 16'h0;
   end
   reg [15:0] chunk_1_memory_6_even [0:15];
   initial begin : chunk_1_memory_6_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_6_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_6_even[n] = 16'h0;
   end
   reg [15:0] chunk_1_memory_6_odd [0:15];
   initial begin : chunk_1_memory_6_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_6_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_6_odd[n] = 16'h0;
   end
   reg [15:0] chunk_1_memory_7_even [0:15];
   initial begin : chunk_1_memory_7_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_7_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_7_even[n] = 16'h0;
   end
   reg [15:0] chunk_1_memory_7_odd [0:15];
   initial begin : chunk_1_memory_7_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_7_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_7_odd[n] = 16'h0;
   end
   reg [15:0] chunk_1_memory_even [0:15];
   initial begin : chunk_1_memory_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_even[n] = 16'h0;
   end
   reg [15:0] chunk_1_memory_odd [0:15];
   initial begin : chunk_1_memory_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_odd[n] = 16'h0;
   end
 
   wire [15:0] chunk_1_memory_even_word = chunk_1_memory_even[chunk_1_even_next];
@@ -6079,7 +6083,8 @@ module utf8_transcoder_64_memory (
   end
 
   // Memory, chunk_2
-  // With attributes: copies near their loads, which must not be merged.
+  // With attributes: copies near their loads. The attributes keep Vivado and Quartus
+  // from merging them, and the redundant term of their next value keeps Yosys from it.
   reg [15:0] chunk_2_memory_even_read;
   reg [15:0] chunk_2_memory_odd_read;
   reg [15:0] chunk_2_memory_1_even_read;
@@ -6115,82 +6120,82 @@ module utf8_transcoder_64_memory (
   reg [15:0] chunk_2_memory_1_even [0:15];
   initial begin : chunk_2_memory_1_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_2_memory_1_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_2_memory_1_even[n] = 16'h0;
   end
   reg [15:0] chunk_2_memory_1_odd [0:15];
   initial begin : chunk_2_memory_1_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_2_memory_1_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_2_memory_1_odd[n] = 16'h0;
   end
   reg [15:0] chunk_2_memory_2_even [0:15];
   initial begin : chunk_2_memory_2_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_2_memory_2_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_2_memory_2_even[n] = 16'h0;
   end
   reg [15:0] chunk_2_memory_2_odd [0:15];
   initial begin : chunk_2_memory_2_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_2_memory_2_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_2_memory_2_odd[n] = 16'h0;
   end
   reg [15:0] chunk_2_memory_3_even [0:15];
   initial begin : chunk_2_memory_3_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_2_memory_3_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_2_memory_3_even[n] = 16'h0;
   end
   reg [15:0] chunk_2_memory_3_odd [0:15];
   initial begin : chunk_2_memory_3_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_2_memory_3_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_2_memory_3_odd[n] = 16'h0;
   end
   reg [15:0] chunk_2_memory_4_even [0:15];
   initial begin : chunk_2_memory_4_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_2_memory_4_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_2_memory_4_even[n] = 16'h0;
   end
   reg [15:0] chunk_2_memory_4_odd [0:15];
   initial begin : chunk_2_memory_4_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_2_memory_4_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_2_memory_4_odd[n] = 16'h0;
   end
   reg [15:0] chunk_2_memory_5_even [0:15];
   initial begin : chunk_2_memory_5_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_2_memory_5_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_2_memory_5_even[n] = 16'h0;
   end
   reg [15:0] chunk_2_memory_5_odd [0:15];
   initial begin : chunk_2_memory_5_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_2_memory_5_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_2_memory_5_odd[n] = 16'h0;
   end
   reg [15:0] chunk_2_memory_6_even [0:15];
   initial begin : chunk_2_memory_6_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_2_memory_6_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_2_memory_6_even[n] = 16'h0;
   end
   reg [15:0] chunk_2_memory_6_odd [0:15];
   initial begin : chunk_2_memory_6_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_2_memory_6_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_2_memory_6_odd[n] = 16'h0;
   end
   reg [15:0] chunk_2_memory_7_even [0:15];
   initial begin : chunk_2_memory_7_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_2_memory_7_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_2_memory_7_even[n] = 16'h0;
   end
   reg [15:0] chunk_2_memory_7_odd [0:15];
   initial begin : chunk_2_memory_7_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_2_memory_7_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_2_memory_7_odd[n] = 16'h0;
   end
   reg [15:0] chunk_2_memory_even [0:15];
   initial begin : chunk_2_memory_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_2_memory_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_2_memory_even[n] = 16'h0;
   end
   reg [15:0] chunk_2_memory_odd [0:15];
   initial begin : chunk_2_memory_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_2_memory_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_2_memory_odd[n] = 16'h0;
   end
 
   wire [15:0] chunk_2_memory_even_word = chunk_2_memory_even[chunk_2_even_next];
@@ -6317,7 +6322,8 @@ module utf8_transcoder_64_memory (
   end
 
   // Memory, chunk_3
-  // With attributes: copies near their loads, which must not be merged.
+  // With attributes: copies near their loads. The attributes keep Vivado and Quartus
+  // from merging them, and the redundant term of their next value keeps Yosys from it.
   reg [15:0] chunk_3_memory_even_read;
   reg [15:0] chunk_3_memory_odd_read;
   reg [15:0] chunk_3_memory_1_even_read;
@@ -6353,82 +6359,82 @@ module utf8_transcoder_64_memory (
   reg [15:0] chunk_3_memory_1_even [0:15];
   initial begin : chunk_3_memory_1_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_3_memory_1_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_3_memory_1_even[n] = 16'h0;
   end
   reg [15:0] chunk_3_memory_1_odd [0:15];
   initial begin : chunk_3_memory_1_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_3_memory_1_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_3_memory_1_odd[n] = 16'h0;
   end
   reg [15:0] chunk_3_memory_2_even [0:15];
   initial begin : chunk_3_memory_2_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_3_memory_2_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_3_memory_2_even[n] = 16'h0;
   end
   reg [15:0] chunk_3_memory_2_odd [0:15];
   initial begin : chunk_3_memory_2_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_3_memory_2_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_3_memory_2_odd[n] = 16'h0;
   end
   reg [15:0] chunk_3_memory_3_even [0:15];
   initial begin : chunk_3_memory_3_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_3_memory_3_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_3_memory_3_even[n] = 16'h0;
   end
   reg [15:0] chunk_3_memory_3_odd [0:15];
   initial begin : chunk_3_memory_3_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_3_memory_3_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_3_memory_3_odd[n] = 16'h0;
   end
   reg [15:0] chunk_3_memory_4_even [0:15];
   initial begin : chunk_3_memory_4_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_3_memory_4_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_3_memory_4_even[n] = 16'h0;
   end
   reg [15:0] chunk_3_memory_4_odd [0:15];
   initial begin : chunk_3_memory_4_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_3_memory_4_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_3_memory_4_odd[n] = 16'h0;
   end
   reg [15:0] chunk_3_memory_5_even [0:15];
   initial begin : chunk_3_memory_5_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_3_memory_5_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_3_memory_5_even[n] = 16'h0;
   end
   reg [15:0] chunk_3_memory_5_odd [0:15];
   initial begin : chunk_3_memory_5_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_3_memory_5_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_3_memory_5_odd[n] = 16'h0;
   end
   reg [15:0] chunk_3_memory_6_even [0:15];
   initial begin : chunk_3_memory_6_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_3_memory_6_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_3_memory_6_even[n] = 16'h0;
   end
   reg [15:0] chunk_3_memory_6_odd [0:15];
   initial begin : chunk_3_memory_6_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_3_memory_6_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_3_memory_6_odd[n] = 16'h0;
   end
   reg [15:0] chunk_3_memory_7_even [0:15];
   initial begin : chunk_3_memory_7_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_3_memory_7_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_3_memory_7_even[n] = 16'h0;
   end
   reg [15:0] chunk_3_memory_7_odd [0:15];
   initial begin : chunk_3_memory_7_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_3_memory_7_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_3_memory_7_odd[n] = 16'h0;
   end
   reg [15:0] chunk_3_memory_even [0:15];
   initial begin : chunk_3_memory_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_3_memory_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_3_memory_even[n] = 16'h0;
   end
   reg [15:0] chunk_3_memory_odd [0:15];
   initial begin : chunk_3_memory_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_3_memory_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_3_memory_odd[n] = 16'h0;
   end
 
   wire [15:0] chunk_3_memory_even_word = chunk_3_memory_even[chunk_3_even_next];
@@ -6555,7 +6561,8 @@ module utf8_transcoder_64_memory (
   end
 
   // Memory, chunk_4
-  // With attributes: copies near their loads, which must not be merged.
+  // With attributes: copies near their loads. The attributes keep Vivado and Quartus
+  // from merging them, and the redundant term of their next value keeps Yosys from it.
   reg [15:0] chunk_4_memory_even_read;
   reg [15:0] chunk_4_memory_odd_read;
   reg [15:0] chunk_4_memory_1_even_read;
@@ -6591,82 +6598,82 @@ module utf8_transcoder_64_memory (
   reg [15:0] chunk_4_memory_1_even [0:15];
   initial begin : chunk_4_memory_1_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_4_memory_1_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_4_memory_1_even[n] = 16'h0;
   end
   reg [15:0] chunk_4_memory_1_odd [0:15];
   initial begin : chunk_4_memory_1_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_4_memory_1_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_4_memory_1_odd[n] = 16'h0;
   end
   reg [15:0] chunk_4_memory_2_even [0:15];
   initial begin : chunk_4_memory_2_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_4_memory_2_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_4_memory_2_even[n] = 16'h0;
   end
   reg [15:0] chunk_4_memory_2_odd [0:15];
   initial begin : chunk_4_memory_2_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_4_memory_2_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_4_memory_2_odd[n] = 16'h0;
   end
   reg [15:0] chunk_4_memory_3_even [0:15];
   initial begin : chunk_4_memory_3_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_4_memory_3_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_4_memory_3_even[n] = 16'h0;
   end
   reg [15:0] chunk_4_memory_3_odd [0:15];
   initial begin : chunk_4_memory_3_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_4_memory_3_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_4_memory_3_odd[n] = 16'h0;
   end
   reg [15:0] chunk_4_memory_4_even [0:15];
   initial begin : chunk_4_memory_4_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_4_memory_4_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_4_memory_4_even[n] = 16'h0;
   end
   reg [15:0] chunk_4_memory_4_odd [0:15];
   initial begin : chunk_4_memory_4_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_4_memory_4_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_4_memory_4_odd[n] = 16'h0;
   end
   reg [15:0] chunk_4_memory_5_even [0:15];
   initial begin : chunk_4_memory_5_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_4_memory_5_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_4_memory_5_even[n] = 16'h0;
   end
   reg [15:0] chunk_4_memory_5_odd [0:15];
   initial begin : chunk_4_memory_5_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_4_memory_5_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_4_memory_5_odd[n] = 16'h0;
   end
   reg [15:0] chunk_4_memory_6_even [0:15];
   initial begin : chunk_4_memory_6_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_4_memory_6_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_4_memory_6_even[n] = 16'h0;
   end
   reg [15:0] chunk_4_memory_6_odd [0:15];
   initial begin : chunk_4_memory_6_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_4_memory_6_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_4_memory_6_odd[n] = 16'h0;
   end
   reg [15:0] chunk_4_memory_7_even [0:15];
   initial begin : chunk_4_memory_7_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_4_memory_7_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_4_memory_7_even[n] = 16'h0;
   end
   reg [15:0] chunk_4_memory_7_odd [0:15];
   initial begin : chunk_4_memory_7_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_4_memory_7_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_4_memory_7_odd[n] = 16'h0;
   end
   reg [15:0] chunk_4_memory_even [0:15];
   initial begin : chunk_4_memory_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_4_memory_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_4_memory_even[n] = 16'h0;
   end
   reg [15:0] chunk_4_memory_odd [0:15];
   initial begin : chunk_4_memory_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_4_memory_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_4_memory_odd[n] = 16'h0;
   end
 
   wire [15:0] chunk_4_memory_even_word = chunk_4_memory_even[chunk_4_even_next];
@@ -6793,7 +6800,8 @@ module utf8_transcoder_64_memory (
   end
 
   // Memory, chunk_5
-  // With attributes: copies near their loads, which must not be merged.
+  // With attributes: copies near their loads. The attributes keep Vivado and Quartus
+  // from merging them, and the redundant term of their next value keeps Yosys from it.
   reg [15:0] chunk_5_memory_even_read;
   reg [15:0] chunk_5_memory_odd_read;
   reg [15:0] chunk_5_memory_1_even_read;
@@ -6829,82 +6837,82 @@ module utf8_transcoder_64_memory (
   reg [15:0] chunk_5_memory_1_even [0:15];
   initial begin : chunk_5_memory_1_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_5_memory_1_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_5_memory_1_even[n] = 16'h0;
   end
   reg [15:0] chunk_5_memory_1_odd [0:15];
   initial begin : chunk_5_memory_1_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_5_memory_1_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_5_memory_1_odd[n] = 16'h0;
   end
   reg [15:0] chunk_5_memory_2_even [0:15];
   initial begin : chunk_5_memory_2_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_5_memory_2_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_5_memory_2_even[n] = 16'h0;
   end
   reg [15:0] chunk_5_memory_2_odd [0:15];
   initial begin : chunk_5_memory_2_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_5_memory_2_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_5_memory_2_odd[n] = 16'h0;
   end
   reg [15:0] chunk_5_memory_3_even [0:15];
   initial begin : chunk_5_memory_3_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_5_memory_3_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_5_memory_3_even[n] = 16'h0;
   end
   reg [15:0] chunk_5_memory_3_odd [0:15];
   initial begin : chunk_5_memory_3_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_5_memory_3_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_5_memory_3_odd[n] = 16'h0;
   end
   reg [15:0] chunk_5_memory_4_even [0:15];
   initial begin : chunk_5_memory_4_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_5_memory_4_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_5_memory_4_even[n] = 16'h0;
   end
   reg [15:0] chunk_5_memory_4_odd [0:15];
   initial begin : chunk_5_memory_4_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_5_memory_4_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_5_memory_4_odd[n] = 16'h0;
   end
   reg [15:0] chunk_5_memory_5_even [0:15];
   initial begin : chunk_5_memory_5_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_5_memory_5_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_5_memory_5_even[n] = 16'h0;
   end
   reg [15:0] chunk_5_memory_5_odd [0:15];
   initial begin : chunk_5_memory_5_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_5_memory_5_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_5_memory_5_odd[n] = 16'h0;
   end
   reg [15:0] chunk_5_memory_6_even [0:15];
   initial begin : chunk_5_memory_6_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_5_memory_6_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_5_memory_6_even[n] = 16'h0;
   end
   reg [15:0] chunk_5_memory_6_odd [0:15];
   initial begin : chunk_5_memory_6_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_5_memory_6_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_5_memory_6_odd[n] = 16'h0;
   end
   reg [15:0] chunk_5_memory_7_even [0:15];
   initial begin : chunk_5_memory_7_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_5_memory_7_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_5_memory_7_even[n] = 16'h0;
   end
   reg [15:0] chunk_5_memory_7_odd [0:15];
   initial begin : chunk_5_memory_7_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_5_memory_7_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_5_memory_7_odd[n] = 16'h0;
   end
   reg [15:0] chunk_5_memory_even [0:15];
   initial begin : chunk_5_memory_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_5_memory_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_5_memory_even[n] = 16'h0;
   end
   reg [15:0] chunk_5_memory_odd [0:15];
   initial begin : chunk_5_memory_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_5_memory_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_5_memory_odd[n] = 16'h0;
   end
 
   wire [15:0] chunk_5_memory_even_word = chunk_5_memory_even[chunk_5_even_next];
@@ -7031,7 +7039,8 @@ module utf8_transcoder_64_memory (
   end
 
   // Memory, chunk_6
-  // With attributes: copies near their loads, which must not be merged.
+  // With attributes: copies near their loads. The attributes keep Vivado and Quartus
+  // from merging them, and the redundant term of their next value keeps Yosys from it.
   reg [15:0] chunk_6_memory_even_read;
   reg [15:0] chunk_6_memory_odd_read;
   reg [15:0] chunk_6_memory_1_even_read;
@@ -7067,82 +7076,82 @@ module utf8_transcoder_64_memory (
   reg [15:0] chunk_6_memory_1_even [0:15];
   initial begin : chunk_6_memory_1_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_6_memory_1_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_6_memory_1_even[n] = 16'h0;
   end
   reg [15:0] chunk_6_memory_1_odd [0:15];
   initial begin : chunk_6_memory_1_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_6_memory_1_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_6_memory_1_odd[n] = 16'h0;
   end
   reg [15:0] chunk_6_memory_2_even [0:15];
   initial begin : chunk_6_memory_2_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_6_memory_2_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_6_memory_2_even[n] = 16'h0;
   end
   reg [15:0] chunk_6_memory_2_odd [0:15];
   initial begin : chunk_6_memory_2_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_6_memory_2_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_6_memory_2_odd[n] = 16'h0;
   end
   reg [15:0] chunk_6_memory_3_even [0:15];
   initial begin : chunk_6_memory_3_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_6_memory_3_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_6_memory_3_even[n] = 16'h0;
   end
   reg [15:0] chunk_6_memory_3_odd [0:15];
   initial begin : chunk_6_memory_3_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_6_memory_3_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_6_memory_3_odd[n] = 16'h0;
   end
   reg [15:0] chunk_6_memory_4_even [0:15];
   initial begin : chunk_6_memory_4_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_6_memory_4_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_6_memory_4_even[n] = 16'h0;
   end
   reg [15:0] chunk_6_memory_4_odd [0:15];
   initial begin : chunk_6_memory_4_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_6_memory_4_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_6_memory_4_odd[n] = 16'h0;
   end
   reg [15:0] chunk_6_memory_5_even [0:15];
   initial begin : chunk_6_memory_5_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_6_memory_5_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_6_memory_5_even[n] = 16'h0;
   end
   reg [15:0] chunk_6_memory_5_odd [0:15];
   initial begin : chunk_6_memory_5_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_6_memory_5_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_6_memory_5_odd[n] = 16'h0;
   end
   reg [15:0] chunk_6_memory_6_even [0:15];
   initial begin : chunk_6_memory_6_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_6_memory_6_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_6_memory_6_even[n] = 16'h0;
   end
   reg [15:0] chunk_6_memory_6_odd [0:15];
   initial begin : chunk_6_memory_6_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_6_memory_6_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_6_memory_6_odd[n] = 16'h0;
   end
   reg [15:0] chunk_6_memory_7_even [0:15];
   initial begin : chunk_6_memory_7_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_6_memory_7_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_6_memory_7_even[n] = 16'h0;
   end
   reg [15:0] chunk_6_memory_7_odd [0:15];
   initial begin : chunk_6_memory_7_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_6_memory_7_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_6_memory_7_odd[n] = 16'h0;
   end
   reg [15:0] chunk_6_memory_even [0:15];
   initial begin : chunk_6_memory_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_6_memory_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_6_memory_even[n] = 16'h0;
   end
   reg [15:0] chunk_6_memory_odd [0:15];
   initial begin : chunk_6_memory_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_6_memory_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_6_memory_odd[n] = 16'h0;
   end
 
   wire [15:0] chunk_6_memory_even_word = chunk_6_memory_even[chunk_6_even_next];
@@ -7269,7 +7278,8 @@ module utf8_transcoder_64_memory (
   end
 
   // Memory, chunk_7
-  // With attributes: copies near their loads, which must not be merged.
+  // With attributes: copies near their loads. The attributes keep Vivado and Quartus
+  // from merging them, and the redundant term of their next value keeps Yosys from it.
   reg [15:0] chunk_7_memory_even_read;
   reg [15:0] chunk_7_memory_odd_read;
   reg [15:0] chunk_7_memory_1_even_read;
@@ -7305,82 +7315,82 @@ module utf8_transcoder_64_memory (
   reg [15:0] chunk_7_memory_1_even [0:15];
   initial begin : chunk_7_memory_1_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_7_memory_1_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_7_memory_1_even[n] = 16'h0;
   end
   reg [15:0] chunk_7_memory_1_odd [0:15];
   initial begin : chunk_7_memory_1_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_7_memory_1_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_7_memory_1_odd[n] = 16'h0;
   end
   reg [15:0] chunk_7_memory_2_even [0:15];
   initial begin : chunk_7_memory_2_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_7_memory_2_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_7_memory_2_even[n] = 16'h0;
   end
   reg [15:0] chunk_7_memory_2_odd [0:15];
   initial begin : chunk_7_memory_2_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_7_memory_2_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_7_memory_2_odd[n] = 16'h0;
   end
   reg [15:0] chunk_7_memory_3_even [0:15];
   initial begin : chunk_7_memory_3_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_7_memory_3_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_7_memory_3_even[n] = 16'h0;
   end
   reg [15:0] chunk_7_memory_3_odd [0:15];
   initial begin : chunk_7_memory_3_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_7_memory_3_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_7_memory_3_odd[n] = 16'h0;
   end
   reg [15:0] chunk_7_memory_4_even [0:15];
   initial begin : chunk_7_memory_4_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_7_memory_4_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_7_memory_4_even[n] = 16'h0;
   end
   reg [15:0] chunk_7_memory_4_odd [0:15];
   initial begin : chunk_7_memory_4_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_7_memory_4_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_7_memory_4_odd[n] = 16'h0;
   end
   reg [15:0] chunk_7_memory_5_even [0:15];
   initial begin : chunk_7_memory_5_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_7_memory_5_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_7_memory_5_even[n] = 16'h0;
   end
   reg [15:0] chunk_7_memory_5_odd [0:15];
   initial begin : chunk_7_memory_5_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_7_memory_5_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_7_memory_5_odd[n] = 16'h0;
   end
   reg [15:0] chunk_7_memory_6_even [0:15];
   initial begin : chunk_7_memory_6_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_7_memory_6_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_7_memory_6_even[n] = 16'h0;
   end
   reg [15:0] chunk_7_memory_6_odd [0:15];
   initial begin : chunk_7_memory_6_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_7_memory_6_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_7_memory_6_odd[n] = 16'h0;
   end
   reg [15:0] chunk_7_memory_7_even [0:15];
   initial begin : chunk_7_memory_7_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_7_memory_7_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_7_memory_7_even[n] = 16'h0;
   end
   reg [15:0] chunk_7_memory_7_odd [0:15];
   initial begin : chunk_7_memory_7_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_7_memory_7_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_7_memory_7_odd[n] = 16'h0;
   end
   reg [15:0] chunk_7_memory_even [0:15];
   initial begin : chunk_7_memory_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_7_memory_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_7_memory_even[n] = 16'h0;
   end
   reg [15:0] chunk_7_memory_odd [0:15];
   initial begin : chunk_7_memory_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_7_memory_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_7_memory_odd[n] = 16'h0;
   end
 
   wire [15:0] chunk_7_memory_even_word = chunk_7_memory_even[chunk_7_even_next];
@@ -7507,7 +7517,8 @@ module utf8_transcoder_64_memory (
   end
 
   // Memory, chunk_8
-  // With attributes: copies near their loads, which must not be merged.
+  // With attributes: copies near their loads. The attributes keep Vivado and Quartus
+  // from merging them, and the redundant term of their next value keeps Yosys from it.
   (* keep = "true", dont_merge *) reg chunk_8_even_writes;
   (* keep = "true", dont_merge *) reg chunk_8_odd_writes;
   (* keep = "true", dont_merge *) reg [3:0] chunk_8_place;
@@ -7523,12 +7534,12 @@ module utf8_transcoder_64_memory (
   reg [65:0] chunk_8_memory_even [0:15];
   initial begin : chunk_8_memory_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_8_memory_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_8_memory_even[n] = 66'h0;
   end
   reg [65:0] chunk_8_memory_odd [0:15];
   initial begin : chunk_8_memory_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_8_memory_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_8_memory_odd[n] = 66'h0;
   end
 
   wire [65:0] chunk_8_memory_even_word = chunk_8_memory_even[chunk_8_even_next];

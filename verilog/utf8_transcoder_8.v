@@ -36,7 +36,7 @@
 //
 // Lint waivers:
 //   DECLFILENAME: the file may have any name
-//   UNUSEDSIGNAL: what is known of every lane is not asked of every lane
+//   UNUSEDSIGNAL: some lanes need only a part of a vector
 // verilator lint_off DECLFILENAME
 // verilator lint_off UNUSEDSIGNAL
 module utf8_transcoder_8 (
@@ -1089,7 +1089,8 @@ module utf8_transcoder_8_writer (
   end
 
   // Stage 8, write: the units
-  // With attributes: copies near their loads, which must not be merged.
+  // With attributes: copies near their loads. The attributes keep Vivado and Quartus
+  // from merging them, and the redundant term of their next value keeps Yosys from it.
   reg [5:0] write_newest;
   reg write_holds_last;
   reg write_holds;
@@ -1702,7 +1703,8 @@ module utf8_transcoder_8_packing (
   end
 
   // Stage 19, aim: where in the memory values are written
-  // With attributes: copies near their loads, which must not be merged.
+  // With attributes: copies near their loads. The attributes keep Vivado and Quartus
+  // from merging them, and the redundant term of their next value keeps Yosys from it.
   (* keep = "true", dont_merge *) reg aim_even_if_held_0;
   (* keep = "true", dont_merge *) reg aim_even_if_free_0;
   (* keep = "true", dont_merge *) reg aim_odd_if_held_0;
@@ -1828,7 +1830,8 @@ module utf8_transcoder_8_memory (
 );
 
   // Memory, chunk_0
-  // With attributes: copies near their loads, which must not be merged.
+  // With attributes: copies near their loads. The attributes keep Vivado and Quartus
+  // from merging them, and the redundant term of their next value keeps Yosys from it.
   reg [15:0] chunk_0_memory_even_read;
   reg [15:0] chunk_0_memory_odd_read;
   reg [15:0] chunk_0_memory_1_even_read;
@@ -1864,82 +1867,82 @@ module utf8_transcoder_8_memory (
   reg [15:0] chunk_0_memory_1_even [0:15];
   initial begin : chunk_0_memory_1_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_1_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_1_even[n] = 16'h0;
   end
   reg [15:0] chunk_0_memory_1_odd [0:15];
   initial begin : chunk_0_memory_1_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_1_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_1_odd[n] = 16'h0;
   end
   reg [15:0] chunk_0_memory_2_even [0:15];
   initial begin : chunk_0_memory_2_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_2_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_2_even[n] = 16'h0;
   end
   reg [15:0] chunk_0_memory_2_odd [0:15];
   initial begin : chunk_0_memory_2_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_2_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_2_odd[n] = 16'h0;
   end
   reg [15:0] chunk_0_memory_3_even [0:15];
   initial begin : chunk_0_memory_3_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_3_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_3_even[n] = 16'h0;
   end
   reg [15:0] chunk_0_memory_3_odd [0:15];
   initial begin : chunk_0_memory_3_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_3_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_3_odd[n] = 16'h0;
   end
   reg [15:0] chunk_0_memory_4_even [0:15];
   initial begin : chunk_0_memory_4_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_4_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_4_even[n] = 16'h0;
   end
   reg [15:0] chunk_0_memory_4_odd [0:15];
   initial begin : chunk_0_memory_4_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_4_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_4_odd[n] = 16'h0;
   end
   reg [15:0] chunk_0_memory_5_even [0:15];
   initial begin : chunk_0_memory_5_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_5_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_5_even[n] = 16'h0;
   end
   reg [15:0] chunk_0_memory_5_odd [0:15];
   initial begin : chunk_0_memory_5_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_5_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_5_odd[n] = 16'h0;
   end
   reg [15:0] chunk_0_memory_6_even [0:15];
   initial begin : chunk_0_memory_6_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_6_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_6_even[n] = 16'h0;
   end
   reg [15:0] chunk_0_memory_6_odd [0:15];
   initial begin : chunk_0_memory_6_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_6_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_6_odd[n] = 16'h0;
   end
   reg [15:0] chunk_0_memory_7_even [0:15];
   initial begin : chunk_0_memory_7_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_7_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_7_even[n] = 16'h0;
   end
   reg [15:0] chunk_0_memory_7_odd [0:15];
   initial begin : chunk_0_memory_7_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_7_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_7_odd[n] = 16'h0;
   end
   reg [15:0] chunk_0_memory_even [0:15];
   initial begin : chunk_0_memory_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_even[n] = 16'h0;
   end
   reg [15:0] chunk_0_memory_odd [0:15];
   initial begin : chunk_0_memory_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_odd[n] = 16'h0;
   end
 
   wire [15:0] chunk_0_memory_even_word = chunk_0_memory_even[chunk_0_even_next];
@@ -2050,7 +2053,8 @@ module utf8_transcoder_8_memory (
   end
 
   // Memory, chunk_1
-  // With attributes: copies near their loads, which must not be merged.
+  // With attributes: copies near their loads. The attributes keep Vivado and Quartus
+  // from merging them, and the redundant term of their next value keeps Yosys from it.
   (* keep = "true", dont_merge *) reg chunk_1_even_writes;
   (* keep = "true", dont_merge *) reg chunk_1_odd_writes;
   (* keep = "true", dont_merge *) reg [3:0] chunk_1_place;
@@ -2066,12 +2070,12 @@ module utf8_transcoder_8_memory (
   reg [9:0] chunk_1_memory_even [0:15];
   initial begin : chunk_1_memory_even_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_even[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_even[n] = 10'h0;
   end
   reg [9:0] chunk_1_memory_odd [0:15];
   initial begin : chunk_1_memory_odd_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_odd[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_odd[n] = 10'h0;
   end
 
   wire [9:0] chunk_1_memory_even_word = chunk_1_memory_even[chunk_1_even_next];

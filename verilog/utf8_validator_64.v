@@ -40,7 +40,7 @@
 //
 // Lint waivers:
 //   DECLFILENAME: the file may have any name
-//   UNUSEDSIGNAL: what is known of every lane is not asked of every lane
+//   UNUSEDSIGNAL: some lanes need only a part of a vector
 // verilator lint_off DECLFILENAME
 // verilator lint_off UNUSEDSIGNAL
 module utf8_validator_64 (
@@ -1916,7 +1916,8 @@ module utf8_validator_64_memory (
 );
 
   // Memory, chunk_0
-  // With attributes: copies near their loads, which must not be merged.
+  // With attributes: copies near their loads. The attributes keep Vivado and Quartus
+  // from merging them, and the redundant term of their next value keeps Yosys from it.
   reg [3:0] chunk_0_next;
   (* keep = "true", dont_merge *) reg chunk_0_writes;
   (* keep = "true", dont_merge *) reg [3:0] chunk_0_place;
@@ -1926,7 +1927,7 @@ module utf8_validator_64_memory (
   reg [159:0] chunk_0_memory [0:15];
   initial begin : chunk_0_memory_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_0_memory[n] = 160'h0;
   end
 
   always @(posedge clk) begin
@@ -1946,7 +1947,8 @@ module utf8_validator_64_memory (
   end
 
   // Memory, chunk_1
-  // With attributes: copies near their loads, which must not be merged.
+  // With attributes: copies near their loads. The attributes keep Vivado and Quartus
+  // from merging them, and the redundant term of their next value keeps Yosys from it.
   reg [3:0] chunk_1_next;
   (* keep = "true", dont_merge *) reg chunk_1_writes;
   (* keep = "true", dont_merge *) reg [3:0] chunk_1_place;
@@ -1956,7 +1958,7 @@ module utf8_validator_64_memory (
   reg [159:0] chunk_1_memory [0:15];
   initial begin : chunk_1_memory_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_1_memory[n] = 160'h0;
   end
 
   always @(posedge clk) begin
@@ -1976,7 +1978,8 @@ module utf8_validator_64_memory (
   end
 
   // Memory, chunk_2
-  // With attributes: copies near their loads, which must not be merged.
+  // With attributes: copies near their loads. The attributes keep Vivado and Quartus
+  // from merging them, and the redundant term of their next value keeps Yosys from it.
   reg [3:0] chunk_2_next;
   (* keep = "true", dont_merge *) reg chunk_2_writes;
   (* keep = "true", dont_merge *) reg [3:0] chunk_2_place;
@@ -1986,7 +1989,7 @@ module utf8_validator_64_memory (
   reg [159:0] chunk_2_memory [0:15];
   initial begin : chunk_2_memory_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_2_memory[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_2_memory[n] = 160'h0;
   end
 
   always @(posedge clk) begin
@@ -2006,7 +2009,8 @@ module utf8_validator_64_memory (
   end
 
   // Memory, chunk_3
-  // With attributes: copies near their loads, which must not be merged.
+  // With attributes: copies near their loads. The attributes keep Vivado and Quartus
+  // from merging them, and the redundant term of their next value keeps Yosys from it.
   reg [3:0] chunk_3_next;
   (* keep = "true", dont_merge *) reg chunk_3_writes;
   (* keep = "true", dont_merge *) reg [3:0] chunk_3_place;
@@ -2016,7 +2020,7 @@ module utf8_validator_64_memory (
   reg [96:0] chunk_3_memory [0:15];
   initial begin : chunk_3_memory_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_3_memory[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_3_memory[n] = 97'h0;
   end
 
   always @(posedge clk) begin
@@ -2036,7 +2040,8 @@ module utf8_validator_64_memory (
   end
 
   // Memory, chunk_4
-  // With attributes: copies near their loads, which must not be merged.
+  // With attributes: copies near their loads. The attributes keep Vivado and Quartus
+  // from merging them, and the redundant term of their next value keeps Yosys from it.
   reg [3:0] chunk_4_next;
   (* keep = "true", dont_merge *) reg chunk_4_writes;
   (* keep = "true", dont_merge *) reg [3:0] chunk_4_place;
@@ -2046,7 +2051,7 @@ module utf8_validator_64_memory (
   reg [35:0] chunk_4_memory [0:15];
   initial begin : chunk_4_memory_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_4_memory[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_4_memory[n] = 36'h0;
   end
 
   always @(posedge clk) begin

@@ -40,7 +40,7 @@
 //
 // Lint waivers:
 //   DECLFILENAME: the file may have any name
-//   UNUSEDSIGNAL: what is known of every lane is not asked of every lane
+//   UNUSEDSIGNAL: some lanes need only a part of a vector
 // verilator lint_off DECLFILENAME
 // verilator lint_off UNUSEDSIGNAL
 module utf8_validator_8 (
@@ -1186,7 +1186,8 @@ module utf8_validator_8_memory (
 );
 
   // Memory, chunk_0
-  // With attributes: copies near their loads, which must not be merged.
+  // With attributes: copies near their loads. The attributes keep Vivado and Quartus
+  // from merging them, and the redundant term of their next value keeps Yosys from it.
   reg [3:0] chunk_0_next;
   (* keep = "true", dont_merge *) reg chunk_0_writes;
   (* keep = "true", dont_merge *) reg [3:0] chunk_0_place;
@@ -1196,7 +1197,7 @@ module utf8_validator_8_memory (
   reg [72:0] chunk_0_memory [0:15];
   initial begin : chunk_0_memory_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_0_memory[n] = 73'h0;
   end
 
   always @(posedge clk) begin
@@ -1216,7 +1217,8 @@ module utf8_validator_8_memory (
   end
 
   // Memory, chunk_1
-  // With attributes: copies near their loads, which must not be merged.
+  // With attributes: copies near their loads. The attributes keep Vivado and Quartus
+  // from merging them, and the redundant term of their next value keeps Yosys from it.
   reg [3:0] chunk_1_next;
   (* keep = "true", dont_merge *) reg chunk_1_writes;
   (* keep = "true", dont_merge *) reg [3:0] chunk_1_place;
@@ -1226,7 +1228,7 @@ module utf8_validator_8_memory (
   reg [35:0] chunk_1_memory [0:15];
   initial begin : chunk_1_memory_zeros
     integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory[n] = 0;
+    for (n = 0; n <= 15; n = n + 1) chunk_1_memory[n] = 36'h0;
   end
 
   always @(posedge clk) begin

@@ -51,15 +51,25 @@ class Beside:
         False, "Also write FILE_wrapper.vhd, a VHDL entity with record ports, beside FILE.v."
     )
     data_sheet: bool = option(False, "Also write FILE.md, a data sheet, beside FILE.v.")
+    properties: bool = option(
+        False,
+        "Also write FILE_properties.sv, a SystemVerilog checker to bind, and FILE.sby, which runs "
+        "SBY with it. It compares every token of a decoder with one lane and every byte of an "
+        "encoder with the input; with lanes, it checks stream rules, tkeep, and that each tlast "
+        "of the input comes out.",
+    )
 
+
+SBY_FILE = "the SBY file of --properties"
 
 ENDS = {
-    "--fusesoc": ".core",
-    "--vhdl-component": ".vhd",
-    "--vhdl-wrapper": "_wrapper.vhd",
-    "--data-sheet": ".md",
+    "--fusesoc": {"--fusesoc": ".core"},
+    "--vhdl-component": {"--vhdl-component": ".vhd"},
+    "--vhdl-wrapper": {"--vhdl-wrapper": "_wrapper.vhd"},
+    "--data-sheet": {"--data-sheet": ".md"},
+    "--properties": {"--properties": "_properties.sv", SBY_FILE: ".sby"},
 }
-"""The options that add files, as in :class:`Beside`, and the ends of the names of these."""
+"""The options that add files, as in :class:`Beside`: what adds a file, and the end of its name."""
 
 
 @command(
@@ -67,7 +77,7 @@ ENDS = {
     "utf8-hdl generate -o utf8_decoder.v",
     "utf8-hdl generate --component encoder --reset-polarity low -o utf8_encoder.v",
     "utf8-hdl generate --profile ucs4 --module wide_decoder -o wide_decoder.v --fusesoc",
-    "utf8-hdl generate -o utf8_decoder.v --vhdl-component --vhdl-wrapper --data-sheet",
+    "utf8-hdl generate -o utf8_decoder.v --vhdl-component --vhdl-wrapper --data-sheet --properties",
 )
 def generate(
     context: typer.Context, *, verilog: Verilog, design: Design, rules: Rules, beside: Beside
@@ -76,7 +86,7 @@ def generate(
     from utf8_hdl.axi import module_name
     from utf8_sim.tools.files import open_output
 
-    from ..export import fusesoc, vhdl, vhdl_wrapper
+    from ..export import fusesoc, properties, vhdl, vhdl_wrapper
     from ..export.verilog import generate
 
     spec = design.spec(rules.chosen())
@@ -84,9 +94,10 @@ def generate(
     made = spec.make()
     module = module_name(made) if verilog.module is None else verilog.module
     added = {
-        option: _name_beside(verilog.output, end, option)
-        for (option, end), is_wanted in zip(ENDS.items(), astuple(beside), strict=True)
+        source: _name_beside(verilog.output, end, option)
+        for (option, ends), is_wanted in zip(ENDS.items(), astuple(beside), strict=True)
         if is_wanted
+        for source, end in ends.items()
     }
     check_outputs([], {"--output": verilog.output, **added})
     text = generate(made, module, verilog.reset_polarity == "low", not verilog.no_initial_values)
@@ -95,8 +106,10 @@ def generate(
         "--vhdl-component": lambda: vhdl.vhdl_package(text, module),
         "--vhdl-wrapper": lambda: vhdl_wrapper.vhdl_wrapper(made, text, module),
         "--data-sheet": lambda: _data_sheet(made, text, module),
+        "--properties": lambda: properties.property_file(made, module, text),
+        SBY_FILE: lambda: properties.sby_file(made, module, text, verilog.output),
     }
-    files = {verilog.output: text, **{file: contents[option]() for option, file in added.items()}}
+    files = {verilog.output: text, **{file: contents[source]() for source, file in added.items()}}
     with ExitStack() as opened:
         for file, content in files.items():
             opened.enter_context(open_output(file)).write(content)

@@ -145,7 +145,7 @@ class Expressions(Netlist):
         width = vector.declaration.removesuffix(vector.name)
         argument = Vector(f"its_{subject.name}", subject.bits)
         return [
-            f"function {width}{name};",
+            f"function automatic {width}{name};",
             f"  input {argument.declaration};",
             *indented(self._case(table, argument.name, f"{name} =")),
             "endfunction",

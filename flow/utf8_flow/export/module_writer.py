@@ -33,10 +33,14 @@ class StageParts(NamedTuple):
 
 
 class Load(NamedTuple):
-    """Statements that load a register, and the one that resets it."""
+    """Statements that load a register, and the one that resets it.
+
+    If ``count`` is not 0, they are the body of a loop with so many turns.
+    """
 
     load: list[str]
     clear: str
+    count: int = 0
 
 
 class ModuleWriter(Expressions):
@@ -235,6 +239,9 @@ class ModuleWriter(Expressions):
                 lines += self._if(outer, clear, [line for some in each for line in some])
         [clock] = clocks
         begin = f"always @(posedge {self._expression(clock).text}) begin"
+        if any(line.lstrip().startswith("for (") for line in lines):
+            begin += f" : {stage.registers[0].name}_loops"
+            lines = ["integer n;", *lines]
         return [*writes, begin, *indented(lines), "end"]
 
     def _loaded(self, group: dict[Control, list[Load]]) -> list[str]:
@@ -254,7 +261,12 @@ class ModuleWriter(Expressions):
             clear = f"{target} <= {self._constant(level)};"
             if is_whole and (table := self._next_state(state, bits)):
                 return Load(self._case(table, table.subject.name, f"{target} <="), clear)
-            return Load([f"{target} <= {self._expression(bits).text};"], clear)
+            value = self._expression(bits).text
+            loop = self._loop(self._runs(bits), self._logic) if is_whole else None
+            if loop is None:
+                return Load([f"{target} <= {value};"], clear)
+            part = loop.part(target, len(bits))
+            return Load([f"{part} <= {loop.value};"], clear, loop.count)
 
     def _next_state(self, state: Vector, bits: Bits) -> Table | None:
         """The table for the next value of a register, if that is used for nothing else."""
@@ -293,4 +305,10 @@ def _is_one_statement(lines: Sequence[str]) -> bool:
 
 
 def _all(loads: list[Load]) -> list[str]:
-    return [line for each in loads for line in each.load]
+    """The statements of several loads; those in loops with as many turns share one loop."""
+    lines = [line for each in loads if not each.count for line in each.load]
+    for count in sorted({each.count for each in loads} - {0}):
+        body = [line for each in loads if each.count == count for line in each.load]
+        head = f"for (n = 0; n < {count}; n = n + 1) begin"
+        lines += [head, *indented(body), "end"]
+    return lines

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 from utf8_sim.tools.rtlil import POWER_UP
 
 from .cells import MEMORY_PORT, RESULTS, Bits, Cell, Vector, variable, with_reset
-from .hierarchy import Bit, Submodule
+from .constants import Bit
+from .hierarchy import Submodule
 from .text import flat, snake_case
 
 STAGE = "stage"
@@ -145,7 +146,7 @@ class Netlist:
         self._without_level: set[Bit] = set()
         self._unmerged: set[Bit] = set()
         self._enumerations: dict[Bits, dict[str, str]] = {}
-        for name, net in nets:
+        for name, net in sorted(nets, key=lambda item: STAGE not in item[1].attributes):
             rank = order.index(name) if name in order else len(order)
             for place, bit in enumerate(net.bits):
                 self._origins.setdefault(bit, (net.attributes.get(STAGE, ""), rank, place))
@@ -181,10 +182,14 @@ class Netlist:
                 inside and vector.name in outputs and self._stored.issuperset(variable(vector.bits))
             ):
                 vectors[name] = Vector(f"{vector.name}_register", vector.bits)
+
+        def repeats(name: str) -> bool:
+            """True for a wire that only repeats registers, and for a field of one."""
+            whole = name.partition(".")[0]
+            return whole in nets and "init" not in nets[whole].attributes
+
         # The name of a register has priority over that of a wire that only repeats it.
-        repeats_last = sorted(
-            vectors, key=lambda name: "." not in name and "init" not in nets[name].attributes
-        )
+        repeats_last = sorted(vectors, key=repeats)
         stored, computed = self._stored, set(self._drivers) - self._stored
         aliases = {port.bits for port in self._outputs}
         for vector in [

@@ -73,7 +73,8 @@ def folded(line: str) -> list[str]:
     depth = 0
     for place, (before, symbol) in enumerate(pairwise(line), start=1):
         depth += (before in "({") - (before in ")}")
-        if symbol == " " and before in ",|&^:" and place > indent:
+        is_after_operator = before in ",|&^:" and line[place - 2 : place] != "+:"
+        if symbol == " " and is_after_operator and place > indent:
             breaks[depth, before != ","].append(place + 1)
     if len(line) <= LINE or not breaks:
         return [line]

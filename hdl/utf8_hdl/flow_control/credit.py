@@ -74,7 +74,7 @@ from typing import Any, NamedTuple
 from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import memory
 
-from ..logic import any_of, flips, moved, named, select, sum_and, unmerged, up
+from ..logic import any_of, flips, moved, named, one_of, select, sum_and, unmerged, up
 from .stage import Stage
 
 PLACES = 16
@@ -528,7 +528,7 @@ class Credit:
         # The beats outstanding and the one that may be accepted in this cycle, less 2.
         ready, outstanding = control.signal("ready"), control.signal("outstanding", self._width)
         control.m.d.sync += outstanding.eq(sum_and(self._newest(), ~self.next, ready, Const(1, 1)))
-        few = any_of(outstanding == number % (1 << self._width) for number in range(-2, most - 3))
+        few = one_of(outstanding, (n % (1 << self._width) for n in range(-2, most - 3)))
         ready_next = few | ((outstanding == most - 3) & ~ready)
         accepts = control.adopt(self._accepts)
         control.m.d.sync += [ready.eq(ready_next), accepts.eq(unmerged(ready_next, accepts))]

@@ -1,0 +1,90 @@
+"""Repeated parts of a concatenation, as the body of a loop."""
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from .cells import Expression, Vector, joined
+
+FEWEST = 4
+"""Minimum number of repetitions."""
+
+_VARIABLE = re.compile(r"\bn\b")
+_INDEX = re.compile(r"\[(\d+)(?::(\d+))?\]")
+
+
+class Loop(NamedTuple):
+    """Values that differ only in indexes: Verilog in which ``n`` is the number of the value."""
+
+    count: int
+    value: str
+
+    def part(self, target: str, width: int) -> str:
+        """The part of a vector that has value ``n``."""
+        size = width // self.count
+        return f"{target}[{size}*n +: {size}]" if size > 1 else f"{target}[n]"
+
+
+def loop_of(parts: Sequence[Expression], widths: Sequence[int]) -> Loop | None:
+    """The loop for the parts of a concatenation, given lowest first with their widths.
+
+    The result is None if no group of parts repeats so that only indexes differ, by a constant.
+    """
+    for size in range(1, len(parts) // FEWEST + 1):
+        groups = [parts[n : n + size] for n in range(0, len(parts), size)]
+        if len(parts) % size or len({*zip(*[iter(widths)] * size, strict=True)}) > 1:
+            continue
+        value = _common([joined(group).text for group in groups])
+        if value is not None and _VARIABLE.search(value):
+            return Loop(len(groups), value)
+    return None
+
+
+def _common(texts: Sequence[str]) -> str | None:
+    """The text of which these are the values for ``n`` from 0."""
+    pieces = [_INDEX.split(text) for text in texts]
+    if len({tuple(each[0::3]) for each in pieces}) > 1:
+        return None
+    first, *_ = pieces
+    value = first[0]
+    for place in range(1, len(first), 3):
+        index = _index(
+            [int(each[place]) for each in pieces],
+            [int(each[place + 1] or each[place]) for each in pieces],
+        )
+        if index is None:
+            return None
+        value += index + first[place + 2]
+    return value
+
+
+def _index(highs: list[int], lows: list[int]) -> str | None:
+    """The index whose bounds have these values for ``n`` from 0."""
+    steps = {after - before for before, after in pairwise(lows)}
+    sizes = {high - low + 1 for high, low in zip(highs, lows, strict=True)}
+    if len(steps) > 1 or len(sizes) > 1:
+        return None
+    [step], [size], low = steps, sizes, lows[0]
+    if step == 0:
+        return f"[{highs[0]}:{low}]" if size > 1 else f"[{low}]"
+    if step > 0:
+        base = ("n" if step == 1 else f"{step}*n") + (f" + {low}" if low else "")
+    else:
+        base = f"{low} - " + ("n" if step == -1 else f"{-step}*n")
+    return f"[{base} +: {size}]" if size > 1 else f"[{base}]"
+
+
+def generate(vector: Vector, loop: Loop) -> list[str]:
+    """Continuous assignments to the parts of a vector."""
+    assignment = f"assign {loop.part(vector.name, len(vector.bits))} = {loop.value};"
+    number = f"{vector.name}_n"
+    return [
+        f"genvar {number};",
+        "generate",
+        f"  for ({number} = 0; {number} < {loop.count}; {number} = {number} + 1) "
+        f"begin : {vector.name}_parts",
+        f"    {_VARIABLE.sub(number, assignment)}",
+        "  end",
+        "endgenerate",
+    ]

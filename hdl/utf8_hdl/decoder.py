@@ -262,7 +262,7 @@ class Decoder(Design):
         cut = byte.valid & ~byte["follows"]
         make = pipeline.stage(
             "make",
-            "the token of the sequence, if it ends here",
+            "the token of the sequence, if it ends here; U+FFFD in an error",
             select(self._is_in("START"), sequence.valid, cut),
             wide=True,
         )

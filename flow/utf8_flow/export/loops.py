@@ -17,12 +17,12 @@ _INDEX = re.compile(r"\[(\d+)(?::(\d+))?\]")
 class Loop(NamedTuple):
     """Values that differ only in indexes: Verilog in which ``n`` is the number of the value."""
 
-    count: int
+    turns: int
     value: str
 
     def part(self, target: str, width: int) -> str:
         """The part of a vector that has value ``n``."""
-        size = width // self.count
+        size = width // self.turns
         return f"{target}[{size}*n +: {size}]" if size > 1 else f"{target}[n]"
 
 
@@ -35,7 +35,7 @@ def loop_of(parts: Sequence[Expression], widths: Sequence[int]) -> Loop | None:
         groups = [parts[n : n + size] for n in range(0, len(parts), size)]
         if len(parts) % size or len({*zip(*[iter(widths)] * size, strict=True)}) > 1:
             continue
-        value = _common([joined(group).text for group in groups])
+        value = _common([joined([*group]).text for group in groups])
         if value is not None and _VARIABLE.search(value):
             return Loop(len(groups), value)
     return None
@@ -82,7 +82,7 @@ def generate(vector: Vector, loop: Loop) -> list[str]:
     return [
         f"genvar {number};",
         "generate",
-        f"  for ({number} = 0; {number} < {loop.count}; {number} = {number} + 1) "
+        f"  for ({number} = 0; {number} < {loop.turns}; {number} = {number} + 1) "
         f"begin : {vector.name}_parts",
         f"    {_VARIABLE.sub(number, assignment)}",
         "  end",

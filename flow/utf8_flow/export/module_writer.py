@@ -35,12 +35,12 @@ class StageParts(NamedTuple):
 class Load(NamedTuple):
     """Statements that load a register, and the one that resets it.
 
-    If ``count`` is not 0, they are the body of a loop with so many turns.
+    If ``turns`` is not 0, they are the body of a loop with so many.
     """
 
     load: list[str]
     clear: str
-    count: int = 0
+    turns: int = 0
 
 
 class ModuleWriter(Expressions):
@@ -177,12 +177,24 @@ class ModuleWriter(Expressions):
         ]
         return [
             *(comment if any(map(self._attributes_of, declared)) else []),
-            *(f"{self._attributes_of(state)}reg {state.declaration};" for state in declared),
+            *(line for state in declared for line in self._declaration(state)),
             *levels,
         ]
 
+    def _declaration(self, register: Vector) -> list[str]:
+        """The declaration of a register, with the states that it has a bit for."""
+        names = self._values_of(register.bits)
+        line = f"{self._attributes_of(register)}reg {register.declaration};"
+        if not names or any(value.count("1") != 1 for value in names):
+            return [line]
+        states = ", ".join(names[value] for value in sorted(names))
+        return [f"// Bits of {register.name}, from bit 0 on: {states}", line]
+
     def _memory_declarations(self, names: list[str]) -> Iterator[str]:
         """Declarations of memories, and their initial values, zero."""
+        if names:
+            yield "// Read without a clock at a registered address: distributed RAM, or block RAM"
+            yield "// that contains the address register."
         for name in names:
             cell = self._memories[name]
             word = Vector(name, cell.result).declaration
@@ -266,7 +278,7 @@ class ModuleWriter(Expressions):
             if loop is None:
                 return Load([f"{target} <= {value};"], clear)
             part = loop.part(target, len(bits))
-            return Load([f"{part} <= {loop.value};"], clear, loop.count)
+            return Load([f"{part} <= {loop.value};"], clear, loop.turns)
 
     def _next_state(self, state: Vector, bits: Bits) -> Table | None:
         """The table for the next value of a register, if that is used for nothing else."""
@@ -306,9 +318,9 @@ def _is_one_statement(lines: Sequence[str]) -> bool:
 
 def _all(loads: list[Load]) -> list[str]:
     """The statements of several loads; those in loops with as many turns share one loop."""
-    lines = [line for each in loads if not each.count for line in each.load]
-    for count in sorted({each.count for each in loads} - {0}):
-        body = [line for each in loads if each.count == count for line in each.load]
-        head = f"for (n = 0; n < {count}; n = n + 1) begin"
+    lines = [line for each in loads if not each.turns for line in each.load]
+    for turns in sorted({each.turns for each in loads} - {0}):
+        body = [line for each in loads if each.turns == turns for line in each.load]
+        head = f"for (n = 0; n < {turns}; n = n + 1) begin"
         lines += [head, *indented(body), "end"]
     return lines

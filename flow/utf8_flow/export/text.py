@@ -69,6 +69,9 @@ def section(heading: str, lines: Iterable[str]) -> str:
 def folded(line: str) -> list[str]:
     """Break a line that is too long at the outermost nesting level, and there at commas first."""
     indent = len(line) - len(line.lstrip())
+    if line[indent:].startswith("// "):
+        words = textwrap.wrap(line[indent + 3 :], LINE - indent - 3)
+        return [f"{line[:indent]}// {each}" for each in words]
     breaks = defaultdict(list)
     depth = 0
     for place, (before, symbol) in enumerate(pairwise(line), start=1):

@@ -51,7 +51,7 @@ _FILE = """\
 {reset}
 //
 // Modules, registers and wires have the names of the Amaranth source, where they have one there.
-{states}//
+{notes}//
 // Lint waivers:
 {waivers}
 {verilog}{no_waivers}
@@ -154,8 +154,8 @@ def generate(
         reset=comment(_reset(has_lanes, initial_values)),
         clocking=_AXI_CLOCKING if active_low_reset else _CLOCKING,
         ports=spec.entry.ports(component),
-        promises=spec.entry.promises(spec.entry.timing(component)),
-        states=_states(component),
+        promises="\n".join(map(comment, spec.entry.promises(spec.entry.timing(component)))),
+        notes=_notes(verilog),
         waivers="\n".join(
             [
                 *(f"//   {name}: {why}" for name, why in waivers.items()),
@@ -188,8 +188,9 @@ def _origin(component: Any, spec: DesignSpec, options: list[str]) -> str:
     made._MustUse__silence = True  # Amaranth need not warn of one that is only asked for its ports.
     if made.signature != component.signature:
         return comment(f"{by}.")
-    command = " ".join(["utf8-hdl", "generate", *spec.words, *options])
-    return "\n".join([comment(f"{by}:"), comment(command, "  ", " \\")])
+    words = " ".join(["utf8-hdl", "generate", *spec.words, *options])
+    command = re.sub(r"(?<= )(--?\S+) (?!-)", r"\1\0", words)  # no line ends between these
+    return "\n".join([comment(f"{by}:"), comment(command, "  ", " \\").replace("\0", " ")])
 
 
 def _attributes(design: AxiModule) -> dict[str, list[str]]:
@@ -216,12 +217,18 @@ def _info(kind: str, interface: str, role: str) -> str:
     return f'(* X_INTERFACE_INFO = "xilinx.com:{kind}:1.0 {interface} {role.upper()}" *)'
 
 
-def _states(component: Any) -> str:
-    """The names of the states as a comment; empty if the component has no state."""
-    if not hasattr(component, "State"):
-        return ""
-    states = ", ".join(f"{state.value} {state.name}" for state in component.State)
-    return comment(f"States of the register state: {states}") + "\n"
+_NOTES = {
+    r"\| \(\w+ & ~": "(a & c) | (b & ~c) is a multiplexer in plain gates, where a clock enable or "
+    "a reset would be slower.",
+    r"\^\s+\{&": "a ^ {..., &a[1:0], a[0], 1'b1} is a + 1 without a carry chain.",
+}
+"""Notes about expressions, by patterns that match them."""
+
+
+def _notes(verilog: str) -> str:
+    """Comments about expressions that are written in an unusual way."""
+    found = (note for pattern, note in _NOTES.items() if re.search(pattern, verilog))
+    return "".join(f"{comment(note)}\n" for note in found)
 
 
 @cache

@@ -227,6 +227,10 @@ class EncoderComponent(Component):
             code_points = feed_all(model, items)["o.code_point"]
             yield code_points, bool(items[LAST][-1:].any())
 
+    def example(self, design: Any) -> Piece:
+        """Characters of all lengths, and a surrogate."""
+        return "é€😀A\ud800B".encode(errors="surrogatepass"), True
+
     def opinion(self, values: np.ndarray, design: Any) -> str:
         return encoded_by_cpython(values)
 

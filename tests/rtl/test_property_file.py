@@ -401,6 +401,15 @@ def test_sby_detects_module_of_another_profile(rule, tmp_path):
     assert sby(tmp_path) == "FAIL"
 
 
+@needs_sby
+@pytest.mark.long
+def test_bounded_check_reaches_a_sequence_of_six_bytes(tmp_path):
+    spec = replace(COMPACT_DECODER, profile=UCS4)
+    fault = driven("m_axis_tuser", "{0} - (({0} >> 4) == 6 ? 8'h10 : 8'h00)")
+    write(tmp_path, spec, fault(verilog_of_spec(spec)))
+    assert sby(tmp_path, "bounded") == "FAIL"
+
+
 # --- command line -------------------------------------------------------------------------------
 
 

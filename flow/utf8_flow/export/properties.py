@@ -160,7 +160,7 @@ _USE = (
 
 UTF_8 = EncodingScheme.UTF_8.value
 
-_MORE_CYCLES = 8
+_MORE_CYCLES, _MORE_WITH_LANES = 8, 5
 """Cycles of a bounded check in addition to the latency: more take minutes, and then hours."""
 
 
@@ -192,7 +192,8 @@ def sby_file(component: Any, module: str, verilog: str, name: str) -> str:
         tasks = _BOUNDED
     else:  # the proof of all rules ends for small designs
         tasks = _PROOF if spec.compact and spec.profile.longest_form <= 4 else _BOTH
-    depth = spec.entry.timing(component).latency + _MORE_CYCLES
+    depth = spec.entry.timing(component).latency
+    depth += _MORE_CYCLES if _has_bytes(spec) else _MORE_WITH_LANES
     return _SBY.format(
         module=module,
         stem=Path(name).stem,

@@ -49,6 +49,7 @@ HX8K = DEVICES["ice40-hx8k"]
 KEPT = json.loads((DOCS / "synthesis.json").read_text())
 OF_LANES = "decoder", "validator", "compactor", "transcoder"
 OF_FAMILIES = "gowin", "nexus", "machxo2"
+TO_UTF8 = "repair", "utf16-to-utf8"
 
 # All counts and paths on the devices that are used most; on the others one of each kind.
 USUAL = "ice40-hx8k", "ecp5-25f"
@@ -437,7 +438,7 @@ def test_failing_tool_is_named(tmp_path):
 PAGES = [
     "synthesis",
     "synthesis-gatemate",
-    *(f"synthesis-{name}" for name in (*OF_LANES, *OF_FAMILIES)),
+    *(f"synthesis-{name}" for name in (*OF_LANES, *OF_FAMILIES, *TO_UTF8)),
     *(f"synthesis-{family}-lanes" for family in OF_FAMILIES),
 ]
 
@@ -467,6 +468,10 @@ def test_measurements_are_complete():
         kept = [kept_of(f"synthesis-{family}{end}")["designs"] for end in ("", "-lanes")]
         assert {design["component"] for designs in kept for design in designs} == set(COMPONENTS)
         assert {design["lanes"] for design in kept[1]} == {8}
+    for name in TO_UTF8:
+        designs = kept_of(f"synthesis-{name}")["designs"]
+        families = {DEVICES[design["device"]].family.placer for design in designs}
+        assert len(families) == 4
 
 
 PATH = {"from": "posedge clk", "to": "posedge clk", "path": []}

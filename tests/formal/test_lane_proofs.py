@@ -96,7 +96,7 @@ FAULTS: dict[tuple[str, str, str], Edit] = {
 }
 """A component, the property that refutes a fault, and the fault; and the edit."""
 
-LANES = 4
+LANES = 2
 
 
 @pytest.mark.long

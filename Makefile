@@ -21,7 +21,7 @@ CHOICES := $(addprefix choose-,bytes out rules)
 # Measured on devices of other families; with eight lanes too, where that can be.
 SYNTH_FAMILIES := $(addprefix synth-,gowin nexus machxo2 gatemate)
 SYNTH_WIDER := $(addsuffix -lanes,$(addprefix synth-,gowin nexus machxo2))
-# The transcoders to UTF-8, with eight lanes, on four families.
+# The transcoders to UTF-8, with eight lanes.
 SYNTH_TO_UTF8 := $(addprefix synth-,repair utf16-to-utf8)
 
 .PHONY: help sim test test-all compare hostile bench bench-cluster bench-transcoding verilog diagram \
@@ -167,7 +167,7 @@ $(SYNTH_TO_UTF8): synth-%: $(VENV)/fpga
 EIGHT_LANES := --lanes 8 --profile unicode --seeds 3
 
 synth-utf16-to-utf8: FROM := --from utf-16
-$(SYNTH_TO_UTF8): CHIPS := ecp5-85f,gw2a-18,lifcl-40,machxo3lf-6900
+$(SYNTH_TO_UTF8): CHIPS := ecp5-85f,lifcl-40
 synth-gowin: CHIPS := gw1nr-9,gw2a-18
 synth-gowin-lanes: CHIPS := gw2a-18
 synth-nexus synth-nexus-lanes: CHIPS := lifcl-40

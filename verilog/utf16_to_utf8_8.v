@@ -1068,8 +1068,8 @@ module utf16_to_utf8_8_writer (
 );
 
   // Stage 8, write: the units
-  // With attributes: copies near their loads. The attributes keep Vivado and Quartus
-  // from merging them, and the redundant term of their next value keeps Yosys from it.
+  // Registers with attributes are copies near their loads. The attributes keep Vivado
+  // and Quartus from merging them; a redundant term in their next value, Yosys.
   reg [5:0] write_newest;
   reg [159:0] write_units;
   reg [19:0] write_kept;
@@ -1598,7 +1598,7 @@ module utf16_to_utf8_8_packing (
     end
     blocks_count_0 <= {1'b0, eights_eights[3:0]} + {1'b0, eights_eights[7:4]};
     blocks_odd_1 <= eights_odd;
-    partial_second_bits[1] <= 1'b0 ^ blocks_count_0[1];
+    partial_second_bits[1] <= blocks_count_0[1];
     blocks_local_1 <= eights_keep[0];
     blocks_local_3 <= sum_20;
     blocks_local_5 <= sum_38[0];
@@ -2041,8 +2041,8 @@ module utf16_to_utf8_8_packing (
   end
 
   // Stage 19, aim: where in the memory values are written
-  // With attributes: copies near their loads. The attributes keep Vivado and Quartus
-  // from merging them, and the redundant term of their next value keeps Yosys from it.
+  // Registers with attributes are copies near their loads. The attributes keep Vivado
+  // and Quartus from merging them; a redundant term in their next value, Yosys.
   (* keep = "true", dont_merge *) reg aim_even_if_held_0;
   (* keep = "true", dont_merge *) reg aim_even_if_free_0;
   (* keep = "true", dont_merge *) reg aim_odd_if_held_0;
@@ -2219,8 +2219,8 @@ module utf16_to_utf8_8_memory (
 );
 
   // Memory, chunk_0
-  // With attributes: copies near their loads. The attributes keep Vivado and Quartus
-  // from merging them, and the redundant term of their next value keeps Yosys from it.
+  // Registers with attributes are copies near their loads. The attributes keep Vivado
+  // and Quartus from merging them; a redundant term in their next value, Yosys.
   reg [7:0] chunk_0_memory_even_read;
   reg [7:0] chunk_0_memory_odd_read;
   reg [7:0] chunk_0_memory_1_even_read;
@@ -2277,8 +2277,8 @@ module utf16_to_utf8_8_memory (
     chunk_0_memory_15_even_read = 8'h0; chunk_0_memory_15_odd_read = 8'h0; chunk_0_is_odd = 1'b0;
     chunk_0_even_place = 4'h0; chunk_0_odd_place = 4'h0;
   end
-  // Read without a clock at a registered address: distributed RAM, or block RAM
-  // that contains the address register.
+  // Memory is read without a clock, at a registered address: distributed RAM, or
+  // block RAM that contains the address register.
   reg [7:0] chunk_0_memory_10_even [0:15];
   initial begin : chunk_0_memory_10_even_zeros
     integer n;
@@ -2650,8 +2650,8 @@ module utf16_to_utf8_8_memory (
   end
 
   // Memory, chunk_1
-  // With attributes: copies near their loads. The attributes keep Vivado and Quartus
-  // from merging them, and the redundant term of their next value keeps Yosys from it.
+  // Registers with attributes are copies near their loads. The attributes keep Vivado
+  // and Quartus from merging them; a redundant term in their next value, Yosys.
   (* keep = "true", dont_merge *) reg chunk_1_even_writes;
   (* keep = "true", dont_merge *) reg chunk_1_odd_writes;
   (* keep = "true", dont_merge *) reg [3:0] chunk_1_place;
@@ -2664,8 +2664,8 @@ module utf16_to_utf8_8_memory (
     chunk_1_even_writes = 1'b0; chunk_1_odd_writes = 1'b0; chunk_1_place = 4'h0;
     chunk_1_memory_even_read = 18'h0; chunk_1_memory_odd_read = 18'h0; chunk_1_is_odd = 1'b0;
   end
-  // Read without a clock at a registered address: distributed RAM, or block RAM
-  // that contains the address register.
+  // Memory is read without a clock, at a registered address: distributed RAM, or
+  // block RAM that contains the address register.
   reg [17:0] chunk_1_memory_even [0:15];
   initial begin : chunk_1_memory_even_zeros
     integer n;

@@ -605,7 +605,6 @@ module utf8_decoder_8_sequences (
   reg [2:0] join_before_joins;
   reg [2:0] join_before_needs;
   reg [2:0] join_before_there;
-  reg [2:0] join_before_noncharacter;
   reg [2:0] join_before_high;
   initial begin
     join_valid = 1'b0; join_newest = 5'h0; join_joins = 8'h0; join_needs = 8'h0; join_there = 8'h0;
@@ -613,7 +612,7 @@ module utf8_decoder_8_sequences (
     join_kind_2 = 8'h0; join_data_0 = 8'h0; join_data_1 = 8'h0; join_data_2 = 8'h0;
     join_data_3 = 8'h0; join_data_4 = 8'h0; join_data_5 = 8'h0; join_data_6 = 8'h0;
     join_last = 1'b0; join_before_joins = 3'b000; join_before_needs = 3'b000;
-    join_before_there = 3'b000; join_before_noncharacter = 3'b000; join_before_high = 3'b000;
+    join_before_there = 3'b000; join_before_high = 3'b000;
   end
 
   always @(posedge clk) begin
@@ -623,7 +622,6 @@ module utf8_decoder_8_sequences (
       join_before_joins <= 3'b000;
       join_before_needs <= 3'b000;
       join_before_there <= 3'b000;
-      join_before_noncharacter <= 3'b000;
       join_before_high <= 3'b000;
     end else begin
       join_valid <= link_valid;
@@ -632,7 +630,6 @@ module utf8_decoder_8_sequences (
         join_before_joins <= join_last ? 3'b000 : join_joins[7:5];
         join_before_needs <= join_last ? 3'b000 : join_needs[7:5];
         join_before_there <= join_last ? 3'b000 : join_there[7:5];
-        join_before_noncharacter <= join_last ? 3'b000 : {1'b0, join_before_noncharacter[2:1]};
         join_before_high <= join_last ? 3'b000 : join_high[7:5];
       end
     end
@@ -661,7 +658,6 @@ module utf8_decoder_8_sequences (
   reg [4:0] end_newest;
   reg [8:0] end_ends;
   reg [8:0] end_bad;
-  reg [8:0] end_noncharacter;
   reg [8:0] end_at_least_2;
   reg [8:0] end_at_least_3;
   reg [8:0] end_at_least_4;
@@ -681,16 +677,13 @@ module utf8_decoder_8_sequences (
   reg [2:0] end_before_kind_1;
   reg [2:0] end_before_kind_2;
   initial begin
-    end_valid = 1'b0; end_newest = 5'h0; end_ends = 9'h0; end_bad = 9'h0; end_noncharacter = 9'h0;
-    end_at_least_2 = 9'h0; end_at_least_3 = 9'h0; end_at_least_4 = 9'h0; end_cut = 9'h0;
-    end_last = 1'b0; end_kind_0 = 8'h0; end_kind_1 = 8'h0; end_kind_2 = 8'h0; end_data_0 = 8'h0;
-    end_data_1 = 8'h0; end_data_2 = 8'h0; end_data_3 = 8'h0; end_data_4 = 8'h0; end_data_5 = 8'h0;
-    end_data_6 = 8'h0; end_before_kind_0 = 3'b000; end_before_kind_1 = 3'b000;
-    end_before_kind_2 = 3'b000;
+    end_valid = 1'b0; end_newest = 5'h0; end_ends = 9'h0; end_bad = 9'h0; end_at_least_2 = 9'h0;
+    end_at_least_3 = 9'h0; end_at_least_4 = 9'h0; end_cut = 9'h0; end_last = 1'b0;
+    end_kind_0 = 8'h0; end_kind_1 = 8'h0; end_kind_2 = 8'h0; end_data_0 = 8'h0; end_data_1 = 8'h0;
+    end_data_2 = 8'h0; end_data_3 = 8'h0; end_data_4 = 8'h0; end_data_5 = 8'h0; end_data_6 = 8'h0;
+    end_before_kind_0 = 3'b000; end_before_kind_1 = 3'b000; end_before_kind_2 = 3'b000;
   end
 
-  wire [8:0] end_noncharacter_next = {join_joins, join_before_joins[2]} &
-      ~{join_needs, join_before_needs[2]} & {8'h0, join_before_noncharacter[2]};
   wire [10:0] logic_1 = {join_joins, join_before_joins} &
       {join_joins[6:0], join_before_joins, 1'b0};
   always @(posedge clk) begin
@@ -712,10 +705,8 @@ module utf8_decoder_8_sequences (
     end_ends <= {join_there, join_before_there[2]} & ~{join_needs[7] & ~join_last, join_joins} &
         {8'hFF, join_before_needs[2]};
     end_bad <= {join_high, join_before_high[2]} & ~{join_needs[7] & ~join_last, join_joins} &
-        (~{join_joins, join_before_joins[2]} | {join_needs, join_before_needs[2]} |
-            end_noncharacter_next) &
+        (~{join_joins, join_before_joins[2]} | {join_needs, join_before_needs[2]}) &
         {8'hFF, join_before_needs[2]};
-    end_noncharacter <= end_noncharacter_next;
     end_at_least_2 <= {join_joins, join_before_joins[2]};
     end_at_least_3 <= logic_1[10:2];
     end_at_least_4 <= logic_1[10:2] & {join_joins[5:0], join_before_joins};
@@ -765,14 +756,9 @@ module utf8_decoder_8_sequences (
     name_character_2 <= end_ends & ~end_bad & end_at_least_2;
     name_character_3 <= end_ends & ~end_bad & end_at_least_3;
     name_character_4 <= end_ends & ~end_bad & end_at_least_4;
-    name_error_kind_0 <= (({end_kind_0, end_before_kind_0[2]} & ~end_cut) | end_noncharacter) &
-        end_bad;
-    name_error_kind_1 <= (({end_kind_1, end_before_kind_1[2]} & ~end_cut) | end_cut |
-        end_noncharacter) &
-        end_bad;
-    name_error_kind_2 <= (({end_kind_2, end_before_kind_2[2]} & ~end_cut) | end_cut |
-        end_noncharacter) &
-        end_bad;
+    name_error_kind_0 <= {end_kind_0, end_before_kind_0[2]} & ~end_cut & end_bad;
+    name_error_kind_1 <= (({end_kind_1, end_before_kind_1[2]} & ~end_cut) | end_cut) & end_bad;
+    name_error_kind_2 <= (({end_kind_2, end_before_kind_2[2]} & ~end_cut) | end_cut) & end_bad;
     if (rst) begin
       name_valid <= 1'b0;
       name_newest <= 5'h0;
@@ -898,16 +884,16 @@ module utf8_decoder_8_memory (
 );
 
   // Memory, chunk_0
-  // With attributes: copies near their loads. The attributes keep Vivado and Quartus
-  // from merging them, and the redundant term of their next value keeps Yosys from it.
+  // Registers with attributes are copies near their loads. The attributes keep Vivado
+  // and Quartus from merging them; a redundant term in their next value, Yosys.
   reg [3:0] chunk_0_next;
   (* keep = "true", dont_merge *) reg chunk_0_writes;
   (* keep = "true", dont_merge *) reg [3:0] chunk_0_place;
   initial begin
     chunk_0_writes = 1'b0; chunk_0_place = 4'h0;
   end
-  // Read without a clock at a registered address: distributed RAM, or block RAM
-  // that contains the address register.
+  // Memory is read without a clock, at a registered address: distributed RAM, or
+  // block RAM that contains the address register.
   reg [159:0] chunk_0_memory [0:15];
   initial begin : chunk_0_memory_zeros
     integer n;
@@ -931,16 +917,16 @@ module utf8_decoder_8_memory (
   end
 
   // Memory, chunk_1
-  // With attributes: copies near their loads. The attributes keep Vivado and Quartus
-  // from merging them, and the redundant term of their next value keeps Yosys from it.
+  // Registers with attributes are copies near their loads. The attributes keep Vivado
+  // and Quartus from merging them; a redundant term in their next value, Yosys.
   reg [3:0] chunk_1_next;
   (* keep = "true", dont_merge *) reg chunk_1_writes;
   (* keep = "true", dont_merge *) reg [3:0] chunk_1_place;
   initial begin
     chunk_1_writes = 1'b0; chunk_1_place = 4'h0;
   end
-  // Read without a clock at a registered address: distributed RAM, or block RAM
-  // that contains the address register.
+  // Memory is read without a clock, at a registered address: distributed RAM, or
+  // block RAM that contains the address register.
   reg [91:0] chunk_1_memory [0:15];
   initial begin : chunk_1_memory_zeros
     integer n;
@@ -964,16 +950,16 @@ module utf8_decoder_8_memory (
   end
 
   // Memory, chunk_2
-  // With attributes: copies near their loads. The attributes keep Vivado and Quartus
-  // from merging them, and the redundant term of their next value keeps Yosys from it.
+  // Registers with attributes are copies near their loads. The attributes keep Vivado
+  // and Quartus from merging them; a redundant term in their next value, Yosys.
   reg [3:0] chunk_2_next;
   (* keep = "true", dont_merge *) reg chunk_2_writes;
   (* keep = "true", dont_merge *) reg [3:0] chunk_2_place;
   initial begin
     chunk_2_writes = 1'b0; chunk_2_place = 4'h0;
   end
-  // Read without a clock at a registered address: distributed RAM, or block RAM
-  // that contains the address register.
+  // Memory is read without a clock, at a registered address: distributed RAM, or
+  // block RAM that contains the address register.
   reg chunk_2_memory [0:15];
   initial begin : chunk_2_memory_zeros
     integer n;

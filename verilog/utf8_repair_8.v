@@ -839,14 +839,13 @@ module utf8_repair_8_reader (
   reg [2:0] join_before_joins;
   reg [2:0] join_before_needs;
   reg [2:0] join_before_there;
-  reg [2:0] join_before_noncharacter;
   reg [2:0] join_before_high;
   initial begin
     join_valid = 1'b0; join_newest = 6'h0; join_joins = 8'h0; join_needs = 8'h0; join_there = 8'h0;
     join_high = 8'h0; join_data_0 = 8'h0; join_data_1 = 8'h0; join_data_2 = 8'h0;
     join_data_3 = 8'h0; join_data_4 = 8'h0; join_data_5 = 8'h0; join_data_6 = 8'h0;
     join_last = 1'b0; join_before_joins = 3'b000; join_before_needs = 3'b000;
-    join_before_there = 3'b000; join_before_noncharacter = 3'b000; join_before_high = 3'b000;
+    join_before_there = 3'b000; join_before_high = 3'b000;
   end
 
   always @(posedge clk) begin
@@ -856,7 +855,6 @@ module utf8_repair_8_reader (
       join_before_joins <= 3'b000;
       join_before_needs <= 3'b000;
       join_before_there <= 3'b000;
-      join_before_noncharacter <= 3'b000;
       join_before_high <= 3'b000;
     end else begin
       join_valid <= link_valid;
@@ -865,7 +863,6 @@ module utf8_repair_8_reader (
         join_before_joins <= join_last ? 3'b000 : join_joins[7:5];
         join_before_needs <= join_last ? 3'b000 : join_needs[7:5];
         join_before_there <= join_last ? 3'b000 : join_there[7:5];
-        join_before_noncharacter <= join_last ? 3'b000 : {1'b0, join_before_noncharacter[2:1]};
         join_before_high <= join_last ? 3'b000 : join_high[7:5];
       end
     end
@@ -921,9 +918,7 @@ module utf8_repair_8_reader (
     end_ends <= {join_there, join_before_there[2]} & ~{join_needs[7] & ~join_last, join_joins} &
         {8'hFF, join_before_needs[2]};
     end_bad <= {join_high, join_before_high[2]} & ~{join_needs[7] & ~join_last, join_joins} &
-        (~{join_joins, join_before_joins[2]} | {join_needs, join_before_needs[2]} |
-            ({join_joins, join_before_joins[2]} & ~{join_needs, join_before_needs[2]} &
-                {8'h0, join_before_noncharacter[2]})) &
+        (~{join_joins, join_before_joins[2]} | {join_needs, join_before_needs[2]}) &
         {8'hFF, join_before_needs[2]};
     end_at_least_2 <= {join_joins, join_before_joins[2]};
     end_at_least_3 <= logic_1[10:2];
@@ -1127,8 +1122,8 @@ module utf8_repair_8_writer (
 );
 
   // Stage 8, write: the units
-  // With attributes: copies near their loads. The attributes keep Vivado and Quartus
-  // from merging them, and the redundant term of their next value keeps Yosys from it.
+  // Registers with attributes are copies near their loads. The attributes keep Vivado
+  // and Quartus from merging them; a redundant term in their next value, Yosys.
   reg [5:0] write_newest;
   reg [287:0] write_units;
   reg [35:0] write_kept;
@@ -1928,7 +1923,7 @@ module utf8_repair_8_packing (
     blocks_count_1 <= {1'b0, eights_eights[11:8]} + {1'b0, eights_eights[15:12]};
     blocks_odd_1 <= eights_odd[0];
     partial_second_bits[2:1] <= {blocks_odd_2[1] ^ blocks_count_1[1] ^ blocks_count_0[1],
-        1'b0 ^ blocks_count_0[1]};
+        blocks_count_0[1]};
     blocks_odd_2 <= sum_30;
     blocks_local_1 <= eights_keep[0];
     blocks_local_3 <= sum_34;
@@ -2556,8 +2551,8 @@ module utf8_repair_8_packing (
   end
 
   // Stage 19, aim: where in the memory values are written
-  // With attributes: copies near their loads. The attributes keep Vivado and Quartus
-  // from merging them, and the redundant term of their next value keeps Yosys from it.
+  // Registers with attributes are copies near their loads. The attributes keep Vivado
+  // and Quartus from merging them; a redundant term in their next value, Yosys.
   (* keep = "true", dont_merge *) reg aim_even_if_held_0;
   (* keep = "true", dont_merge *) reg aim_even_if_free_0;
   (* keep = "true", dont_merge *) reg aim_odd_if_held_0;
@@ -2931,8 +2926,8 @@ module utf8_repair_8_memory (
 );
 
   // Memory, chunk_0
-  // With attributes: copies near their loads. The attributes keep Vivado and Quartus
-  // from merging them, and the redundant term of their next value keeps Yosys from it.
+  // Registers with attributes are copies near their loads. The attributes keep Vivado
+  // and Quartus from merging them; a redundant term in their next value, Yosys.
   reg [7:0] chunk_0_memory_even_read;
   reg [7:0] chunk_0_memory_odd_read;
   reg [7:0] chunk_0_memory_1_even_read;
@@ -2989,8 +2984,8 @@ module utf8_repair_8_memory (
     chunk_0_memory_15_even_read = 8'h0; chunk_0_memory_15_odd_read = 8'h0; chunk_0_is_odd = 1'b0;
     chunk_0_even_place = 4'h0; chunk_0_odd_place = 4'h0;
   end
-  // Read without a clock at a registered address: distributed RAM, or block RAM
-  // that contains the address register.
+  // Memory is read without a clock, at a registered address: distributed RAM, or
+  // block RAM that contains the address register.
   reg [7:0] chunk_0_memory_10_even [0:15];
   initial begin : chunk_0_memory_10_even_zeros
     integer n;
@@ -3362,8 +3357,8 @@ module utf8_repair_8_memory (
   end
 
   // Memory, chunk_1
-  // With attributes: copies near their loads. The attributes keep Vivado and Quartus
-  // from merging them, and the redundant term of their next value keeps Yosys from it.
+  // Registers with attributes are copies near their loads. The attributes keep Vivado
+  // and Quartus from merging them; a redundant term in their next value, Yosys.
   reg [7:0] chunk_1_memory_even_read;
   reg [7:0] chunk_1_memory_odd_read;
   reg [7:0] chunk_1_memory_1_even_read;
@@ -3420,8 +3415,8 @@ module utf8_repair_8_memory (
     chunk_1_memory_15_even_read = 8'h0; chunk_1_memory_15_odd_read = 8'h0; chunk_1_is_odd = 1'b0;
     chunk_1_even_place = 4'h0; chunk_1_odd_place = 4'h0;
   end
-  // Read without a clock at a registered address: distributed RAM, or block RAM
-  // that contains the address register.
+  // Memory is read without a clock, at a registered address: distributed RAM, or
+  // block RAM that contains the address register.
   reg [7:0] chunk_1_memory_10_even [0:15];
   initial begin : chunk_1_memory_10_even_zeros
     integer n;
@@ -3819,8 +3814,8 @@ module utf8_repair_8_memory (
   end
 
   // Memory, chunk_2
-  // With attributes: copies near their loads. The attributes keep Vivado and Quartus
-  // from merging them, and the redundant term of their next value keeps Yosys from it.
+  // Registers with attributes are copies near their loads. The attributes keep Vivado
+  // and Quartus from merging them; a redundant term in their next value, Yosys.
   (* keep = "true", dont_merge *) reg chunk_2_even_writes;
   (* keep = "true", dont_merge *) reg chunk_2_odd_writes;
   (* keep = "true", dont_merge *) reg [3:0] chunk_2_place;
@@ -3833,8 +3828,8 @@ module utf8_repair_8_memory (
     chunk_2_even_writes = 1'b0; chunk_2_odd_writes = 1'b0; chunk_2_place = 4'h0;
     chunk_2_memory_even_read = 34'h0; chunk_2_memory_odd_read = 34'h0; chunk_2_is_odd = 1'b0;
   end
-  // Read without a clock at a registered address: distributed RAM, or block RAM
-  // that contains the address register.
+  // Memory is read without a clock, at a registered address: distributed RAM, or
+  // block RAM that contains the address register.
   reg [33:0] chunk_2_memory_even [0:15];
   initial begin : chunk_2_memory_even_zeros
     integer n;

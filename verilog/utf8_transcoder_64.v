@@ -1158,14 +1158,13 @@ module utf8_transcoder_64_reader (
   reg [2:0] join_before_joins;
   reg [2:0] join_before_needs;
   reg [2:0] join_before_there;
-  reg [2:0] join_before_noncharacter;
   reg [2:0] join_before_high;
   initial begin
     join_valid = 1'b0; join_newest = 6'h0; join_joins = 64'h0; join_needs = 64'h0;
     join_there = 64'h0; join_high = 64'h0; join_data_0 = 64'h0; join_data_1 = 64'h0;
     join_data_2 = 64'h0; join_data_3 = 64'h0; join_data_4 = 64'h0; join_data_5 = 64'h0;
     join_data_6 = 64'h0; join_last = 1'b0; join_before_joins = 3'b000; join_before_needs = 3'b000;
-    join_before_there = 3'b000; join_before_noncharacter = 3'b000; join_before_high = 3'b000;
+    join_before_there = 3'b000; join_before_high = 3'b000;
   end
 
   always @(posedge clk) begin
@@ -1175,7 +1174,6 @@ module utf8_transcoder_64_reader (
       join_before_joins <= 3'b000;
       join_before_needs <= 3'b000;
       join_before_there <= 3'b000;
-      join_before_noncharacter <= 3'b000;
       join_before_high <= 3'b000;
     end else begin
       join_valid <= link_valid;
@@ -1184,7 +1182,6 @@ module utf8_transcoder_64_reader (
         join_before_joins <= join_last ? 3'b000 : join_joins[63:61];
         join_before_needs <= join_last ? 3'b000 : join_needs[63:61];
         join_before_there <= join_last ? 3'b000 : join_there[63:61];
-        join_before_noncharacter <= join_last ? 3'b000 : {1'b0, join_before_noncharacter[2:1]};
         join_before_high <= join_last ? 3'b000 : join_high[63:61];
       end
     end
@@ -1240,9 +1237,7 @@ module utf8_transcoder_64_reader (
     end_ends <= {join_there, join_before_there[2]} & ~{join_needs[63] & ~join_last, join_joins} &
         {64'hFFFFFFFFFFFFFFFF, join_before_needs[2]};
     end_bad <= {join_high, join_before_high[2]} & ~{join_needs[63] & ~join_last, join_joins} &
-        (~{join_joins, join_before_joins[2]} | {join_needs, join_before_needs[2]} |
-            ({join_joins, join_before_joins[2]} & ~{join_needs, join_before_needs[2]} &
-                {64'h0, join_before_noncharacter[2]})) &
+        (~{join_joins, join_before_joins[2]} | {join_needs, join_before_needs[2]}) &
         {64'hFFFFFFFFFFFFFFFF, join_before_needs[2]};
     end_at_least_2 <= {join_joins, join_before_joins[2]};
     end_at_least_3 <= logic_1[66:2];
@@ -1454,8 +1449,8 @@ module utf8_transcoder_64_writer (
 );
 
   // Stage 8, write: the units
-  // With attributes: copies near their loads. The attributes keep Vivado and Quartus
-  // from merging them, and the redundant term of their next value keeps Yosys from it.
+  // Registers with attributes are copies near their loads. The attributes keep Vivado
+  // and Quartus from merging them; a redundant term in their next value, Yosys.
   reg [5:0] write_newest;
   reg [1039:0] write_units;
   reg [64:0] write_kept;
@@ -2593,7 +2588,7 @@ module utf8_transcoder_64_packing (
         blocks_count_1[1] ^ blocks_count_0[1],
         blocks_odd_3[1] ^ blocks_count_2[1] ^ blocks_count_1[1] ^ blocks_count_0[1],
         blocks_odd_2[1] ^ blocks_count_1[1] ^ blocks_count_0[1],
-        1'b0 ^ blocks_count_0[1]};
+        blocks_count_0[1]};
     blocks_odd_2 <= sum_58;
     blocks_odd_3 <= sum_59[1:0];
     blocks_odd_4 <= sum_60;
@@ -3521,8 +3516,8 @@ module utf8_transcoder_64_packing (
   end
 
   // Stage 19, aim: where in the memory values are written
-  // With attributes: copies near their loads. The attributes keep Vivado and Quartus
-  // from merging them, and the redundant term of their next value keeps Yosys from it.
+  // Registers with attributes are copies near their loads. The attributes keep Vivado
+  // and Quartus from merging them; a redundant term in their next value, Yosys.
   reg [31:0] aim_swaps_5;
   (* keep = "true", dont_merge *) reg aim_even_if_held_0;
   (* keep = "true", dont_merge *) reg aim_even_if_free_0;
@@ -4353,8 +4348,8 @@ module utf8_transcoder_64_memory (
 );
 
   // Memory, chunk_0
-  // With attributes: copies near their loads. The attributes keep Vivado and Quartus
-  // from merging them, and the redundant term of their next value keeps Yosys from it.
+  // Registers with attributes are copies near their loads. The attributes keep Vivado
+  // and Quartus from merging them; a redundant term in their next value, Yosys.
   reg [15:0] chunk_0_memory_even_read;
   reg [15:0] chunk_0_memory_odd_read;
   reg [15:0] chunk_0_memory_1_even_read;
@@ -4387,8 +4382,8 @@ module utf8_transcoder_64_memory (
     chunk_0_memory_7_even_read = 16'h0; chunk_0_memory_7_odd_read = 16'h0; chunk_0_is_odd = 1'b0;
     chunk_0_even_place = 4'h0; chunk_0_odd_place = 4'h0;
   end
-  // Read without a clock at a registered address: distributed RAM, or block RAM
-  // that contains the address register.
+  // Memory is read without a clock, at a registered address: distributed RAM, or
+  // block RAM that contains the address register.
   reg [15:0] chunk_0_memory_1_even [0:15];
   initial begin : chunk_0_memory_1_even_zeros
     integer n;
@@ -4578,8 +4573,8 @@ module utf8_transcoder_64_memory (
   end
 
   // Memory, chunk_1
-  // With attributes: copies near their loads. The attributes keep Vivado and Quartus
-  // from merging them, and the redundant term of their next value keeps Yosys from it.
+  // Registers with attributes are copies near their loads. The attributes keep Vivado
+  // and Quartus from merging them; a redundant term in their next value, Yosys.
   reg [15:0] chunk_1_memory_even_read;
   reg [15:0] chunk_1_memory_odd_read;
   reg [15:0] chunk_1_memory_1_even_read;
@@ -4612,8 +4607,8 @@ module utf8_transcoder_64_memory (
     chunk_1_memory_7_even_read = 16'h0; chunk_1_memory_7_odd_read = 16'h0; chunk_1_is_odd = 1'b0;
     chunk_1_even_place = 4'h0; chunk_1_odd_place = 4'h0;
   end
-  // Read without a clock at a registered address: distributed RAM, or block RAM
-  // that contains the address register.
+  // Memory is read without a clock, at a registered address: distributed RAM, or
+  // block RAM that contains the address register.
   reg [15:0] chunk_1_memory_1_even [0:15];
   initial begin : chunk_1_memory_1_even_zeros
     integer n;
@@ -4817,8 +4812,8 @@ module utf8_transcoder_64_memory (
   end
 
   // Memory, chunk_2
-  // With attributes: copies near their loads. The attributes keep Vivado and Quartus
-  // from merging them, and the redundant term of their next value keeps Yosys from it.
+  // Registers with attributes are copies near their loads. The attributes keep Vivado
+  // and Quartus from merging them; a redundant term in their next value, Yosys.
   reg [15:0] chunk_2_memory_even_read;
   reg [15:0] chunk_2_memory_odd_read;
   reg [15:0] chunk_2_memory_1_even_read;
@@ -4851,8 +4846,8 @@ module utf8_transcoder_64_memory (
     chunk_2_memory_7_even_read = 16'h0; chunk_2_memory_7_odd_read = 16'h0; chunk_2_is_odd = 1'b0;
     chunk_2_even_place = 4'h0; chunk_2_odd_place = 4'h0;
   end
-  // Read without a clock at a registered address: distributed RAM, or block RAM
-  // that contains the address register.
+  // Memory is read without a clock, at a registered address: distributed RAM, or
+  // block RAM that contains the address register.
   reg [15:0] chunk_2_memory_1_even [0:15];
   initial begin : chunk_2_memory_1_even_zeros
     integer n;
@@ -5058,8 +5053,8 @@ module utf8_transcoder_64_memory (
   end
 
   // Memory, chunk_3
-  // With attributes: copies near their loads. The attributes keep Vivado and Quartus
-  // from merging them, and the redundant term of their next value keeps Yosys from it.
+  // Registers with attributes are copies near their loads. The attributes keep Vivado
+  // and Quartus from merging them; a redundant term in their next value, Yosys.
   reg [15:0] chunk_3_memory_even_read;
   reg [15:0] chunk_3_memory_odd_read;
   reg [15:0] chunk_3_memory_1_even_read;
@@ -5092,8 +5087,8 @@ module utf8_transcoder_64_memory (
     chunk_3_memory_7_even_read = 16'h0; chunk_3_memory_7_odd_read = 16'h0; chunk_3_is_odd = 1'b0;
     chunk_3_even_place = 4'h0; chunk_3_odd_place = 4'h0;
   end
-  // Read without a clock at a registered address: distributed RAM, or block RAM
-  // that contains the address register.
+  // Memory is read without a clock, at a registered address: distributed RAM, or
+  // block RAM that contains the address register.
   reg [15:0] chunk_3_memory_1_even [0:15];
   initial begin : chunk_3_memory_1_even_zeros
     integer n;
@@ -5299,8 +5294,8 @@ module utf8_transcoder_64_memory (
   end
 
   // Memory, chunk_4
-  // With attributes: copies near their loads. The attributes keep Vivado and Quartus
-  // from merging them, and the redundant term of their next value keeps Yosys from it.
+  // Registers with attributes are copies near their loads. The attributes keep Vivado
+  // and Quartus from merging them; a redundant term in their next value, Yosys.
   reg [15:0] chunk_4_memory_even_read;
   reg [15:0] chunk_4_memory_odd_read;
   reg [15:0] chunk_4_memory_1_even_read;
@@ -5333,8 +5328,8 @@ module utf8_transcoder_64_memory (
     chunk_4_memory_7_even_read = 16'h0; chunk_4_memory_7_odd_read = 16'h0; chunk_4_is_odd = 1'b0;
     chunk_4_even_place = 4'h0; chunk_4_odd_place = 4'h0;
   end
-  // Read without a clock at a registered address: distributed RAM, or block RAM
-  // that contains the address register.
+  // Memory is read without a clock, at a registered address: distributed RAM, or
+  // block RAM that contains the address register.
   reg [15:0] chunk_4_memory_1_even [0:15];
   initial begin : chunk_4_memory_1_even_zeros
     integer n;
@@ -5540,8 +5535,8 @@ module utf8_transcoder_64_memory (
   end
 
   // Memory, chunk_5
-  // With attributes: copies near their loads. The attributes keep Vivado and Quartus
-  // from merging them, and the redundant term of their next value keeps Yosys from it.
+  // Registers with attributes are copies near their loads. The attributes keep Vivado
+  // and Quartus from merging them; a redundant term in their next value, Yosys.
   reg [15:0] chunk_5_memory_even_read;
   reg [15:0] chunk_5_memory_odd_read;
   reg [15:0] chunk_5_memory_1_even_read;
@@ -5574,8 +5569,8 @@ module utf8_transcoder_64_memory (
     chunk_5_memory_7_even_read = 16'h0; chunk_5_memory_7_odd_read = 16'h0; chunk_5_is_odd = 1'b0;
     chunk_5_even_place = 4'h0; chunk_5_odd_place = 4'h0;
   end
-  // Read without a clock at a registered address: distributed RAM, or block RAM
-  // that contains the address register.
+  // Memory is read without a clock, at a registered address: distributed RAM, or
+  // block RAM that contains the address register.
   reg [15:0] chunk_5_memory_1_even [0:15];
   initial begin : chunk_5_memory_1_even_zeros
     integer n;
@@ -5781,8 +5776,8 @@ module utf8_transcoder_64_memory (
   end
 
   // Memory, chunk_6
-  // With attributes: copies near their loads. The attributes keep Vivado and Quartus
-  // from merging them, and the redundant term of their next value keeps Yosys from it.
+  // Registers with attributes are copies near their loads. The attributes keep Vivado
+  // and Quartus from merging them; a redundant term in their next value, Yosys.
   reg [15:0] chunk_6_memory_even_read;
   reg [15:0] chunk_6_memory_odd_read;
   reg [15:0] chunk_6_memory_1_even_read;
@@ -5815,8 +5810,8 @@ module utf8_transcoder_64_memory (
     chunk_6_memory_7_even_read = 16'h0; chunk_6_memory_7_odd_read = 16'h0; chunk_6_is_odd = 1'b0;
     chunk_6_even_place = 4'h0; chunk_6_odd_place = 4'h0;
   end
-  // Read without a clock at a registered address: distributed RAM, or block RAM
-  // that contains the address register.
+  // Memory is read without a clock, at a registered address: distributed RAM, or
+  // block RAM that contains the address register.
   reg [15:0] chunk_6_memory_1_even [0:15];
   initial begin : chunk_6_memory_1_even_zeros
     integer n;
@@ -6022,8 +6017,8 @@ module utf8_transcoder_64_memory (
   end
 
   // Memory, chunk_7
-  // With attributes: copies near their loads. The attributes keep Vivado and Quartus
-  // from merging them, and the redundant term of their next value keeps Yosys from it.
+  // Registers with attributes are copies near their loads. The attributes keep Vivado
+  // and Quartus from merging them; a redundant term in their next value, Yosys.
   reg [15:0] chunk_7_memory_even_read;
   reg [15:0] chunk_7_memory_odd_read;
   reg [15:0] chunk_7_memory_1_even_read;
@@ -6056,8 +6051,8 @@ module utf8_transcoder_64_memory (
     chunk_7_memory_7_even_read = 16'h0; chunk_7_memory_7_odd_read = 16'h0; chunk_7_is_odd = 1'b0;
     chunk_7_even_place = 4'h0; chunk_7_odd_place = 4'h0;
   end
-  // Read without a clock at a registered address: distributed RAM, or block RAM
-  // that contains the address register.
+  // Memory is read without a clock, at a registered address: distributed RAM, or
+  // block RAM that contains the address register.
   reg [15:0] chunk_7_memory_1_even [0:15];
   initial begin : chunk_7_memory_1_even_zeros
     integer n;
@@ -6263,8 +6258,8 @@ module utf8_transcoder_64_memory (
   end
 
   // Memory, chunk_8
-  // With attributes: copies near their loads. The attributes keep Vivado and Quartus
-  // from merging them, and the redundant term of their next value keeps Yosys from it.
+  // Registers with attributes are copies near their loads. The attributes keep Vivado
+  // and Quartus from merging them; a redundant term in their next value, Yosys.
   (* keep = "true", dont_merge *) reg chunk_8_even_writes;
   (* keep = "true", dont_merge *) reg chunk_8_odd_writes;
   (* keep = "true", dont_merge *) reg [3:0] chunk_8_place;
@@ -6277,8 +6272,8 @@ module utf8_transcoder_64_memory (
     chunk_8_even_writes = 1'b0; chunk_8_odd_writes = 1'b0; chunk_8_place = 4'h0;
     chunk_8_memory_even_read = 66'h0; chunk_8_memory_odd_read = 66'h0; chunk_8_is_odd = 1'b0;
   end
-  // Read without a clock at a registered address: distributed RAM, or block RAM
-  // that contains the address register.
+  // Memory is read without a clock, at a registered address: distributed RAM, or
+  // block RAM that contains the address register.
   reg [65:0] chunk_8_memory_even [0:15];
   initial begin : chunk_8_memory_even_zeros
     integer n;

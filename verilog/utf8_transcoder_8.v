@@ -632,14 +632,13 @@ module utf8_transcoder_8_reader (
   reg [2:0] join_before_joins;
   reg [2:0] join_before_needs;
   reg [2:0] join_before_there;
-  reg [2:0] join_before_noncharacter;
   reg [2:0] join_before_high;
   initial begin
     join_valid = 1'b0; join_newest = 6'h0; join_joins = 8'h0; join_needs = 8'h0; join_there = 8'h0;
     join_high = 8'h0; join_data_0 = 8'h0; join_data_1 = 8'h0; join_data_2 = 8'h0;
     join_data_3 = 8'h0; join_data_4 = 8'h0; join_data_5 = 8'h0; join_data_6 = 8'h0;
     join_last = 1'b0; join_before_joins = 3'b000; join_before_needs = 3'b000;
-    join_before_there = 3'b000; join_before_noncharacter = 3'b000; join_before_high = 3'b000;
+    join_before_there = 3'b000; join_before_high = 3'b000;
   end
 
   always @(posedge clk) begin
@@ -649,7 +648,6 @@ module utf8_transcoder_8_reader (
       join_before_joins <= 3'b000;
       join_before_needs <= 3'b000;
       join_before_there <= 3'b000;
-      join_before_noncharacter <= 3'b000;
       join_before_high <= 3'b000;
     end else begin
       join_valid <= link_valid;
@@ -658,7 +656,6 @@ module utf8_transcoder_8_reader (
         join_before_joins <= join_last ? 3'b000 : join_joins[7:5];
         join_before_needs <= join_last ? 3'b000 : join_needs[7:5];
         join_before_there <= join_last ? 3'b000 : join_there[7:5];
-        join_before_noncharacter <= join_last ? 3'b000 : {1'b0, join_before_noncharacter[2:1]};
         join_before_high <= join_last ? 3'b000 : join_high[7:5];
       end
     end
@@ -714,9 +711,7 @@ module utf8_transcoder_8_reader (
     end_ends <= {join_there, join_before_there[2]} & ~{join_needs[7] & ~join_last, join_joins} &
         {8'hFF, join_before_needs[2]};
     end_bad <= {join_high, join_before_high[2]} & ~{join_needs[7] & ~join_last, join_joins} &
-        (~{join_joins, join_before_joins[2]} | {join_needs, join_before_needs[2]} |
-            ({join_joins, join_before_joins[2]} & ~{join_needs, join_before_needs[2]} &
-                {8'h0, join_before_noncharacter[2]})) &
+        (~{join_joins, join_before_joins[2]} | {join_needs, join_before_needs[2]}) &
         {8'hFF, join_before_needs[2]};
     end_at_least_2 <= {join_joins, join_before_joins[2]};
     end_at_least_3 <= logic_1[10:2];
@@ -911,8 +906,8 @@ module utf8_transcoder_8_writer (
 );
 
   // Stage 8, write: the units
-  // With attributes: copies near their loads. The attributes keep Vivado and Quartus
-  // from merging them, and the redundant term of their next value keeps Yosys from it.
+  // Registers with attributes are copies near their loads. The attributes keep Vivado
+  // and Quartus from merging them; a redundant term in their next value, Yosys.
   reg [5:0] write_newest;
   reg [143:0] write_units;
   reg [8:0] write_kept;
@@ -1220,7 +1215,7 @@ module utf8_transcoder_8_packing (
     end
     blocks_count_0 <= eights_eights;
     blocks_odd_1 <= eights_odd;
-    partial_second_bits[1] <= 1'b0 ^ blocks_count_0[1];
+    partial_second_bits[1] <= blocks_count_0[1];
     blocks_local_1 <= eights_keep[0];
     blocks_local_3 <= sum_14;
     blocks_local_5 <= sum_21[0];
@@ -1557,8 +1552,8 @@ module utf8_transcoder_8_packing (
   end
 
   // Stage 19, aim: where in the memory values are written
-  // With attributes: copies near their loads. The attributes keep Vivado and Quartus
-  // from merging them, and the redundant term of their next value keeps Yosys from it.
+  // Registers with attributes are copies near their loads. The attributes keep Vivado
+  // and Quartus from merging them; a redundant term in their next value, Yosys.
   (* keep = "true", dont_merge *) reg aim_even_if_held_0;
   (* keep = "true", dont_merge *) reg aim_even_if_free_0;
   (* keep = "true", dont_merge *) reg aim_odd_if_held_0;
@@ -1684,8 +1679,8 @@ module utf8_transcoder_8_memory (
 );
 
   // Memory, chunk_0
-  // With attributes: copies near their loads. The attributes keep Vivado and Quartus
-  // from merging them, and the redundant term of their next value keeps Yosys from it.
+  // Registers with attributes are copies near their loads. The attributes keep Vivado
+  // and Quartus from merging them; a redundant term in their next value, Yosys.
   reg [15:0] chunk_0_memory_even_read;
   reg [15:0] chunk_0_memory_odd_read;
   reg [15:0] chunk_0_memory_1_even_read;
@@ -1718,8 +1713,8 @@ module utf8_transcoder_8_memory (
     chunk_0_memory_7_even_read = 16'h0; chunk_0_memory_7_odd_read = 16'h0; chunk_0_is_odd = 1'b0;
     chunk_0_even_place = 4'h0; chunk_0_odd_place = 4'h0;
   end
-  // Read without a clock at a registered address: distributed RAM, or block RAM
-  // that contains the address register.
+  // Memory is read without a clock, at a registered address: distributed RAM, or
+  // block RAM that contains the address register.
   reg [15:0] chunk_0_memory_1_even [0:15];
   initial begin : chunk_0_memory_1_even_zeros
     integer n;
@@ -1909,8 +1904,8 @@ module utf8_transcoder_8_memory (
   end
 
   // Memory, chunk_1
-  // With attributes: copies near their loads. The attributes keep Vivado and Quartus
-  // from merging them, and the redundant term of their next value keeps Yosys from it.
+  // Registers with attributes are copies near their loads. The attributes keep Vivado
+  // and Quartus from merging them; a redundant term in their next value, Yosys.
   (* keep = "true", dont_merge *) reg chunk_1_even_writes;
   (* keep = "true", dont_merge *) reg chunk_1_odd_writes;
   (* keep = "true", dont_merge *) reg [3:0] chunk_1_place;
@@ -1923,8 +1918,8 @@ module utf8_transcoder_8_memory (
     chunk_1_even_writes = 1'b0; chunk_1_odd_writes = 1'b0; chunk_1_place = 4'h0;
     chunk_1_memory_even_read = 10'h0; chunk_1_memory_odd_read = 10'h0; chunk_1_is_odd = 1'b0;
   end
-  // Read without a clock at a registered address: distributed RAM, or block RAM
-  // that contains the address register.
+  // Memory is read without a clock, at a registered address: distributed RAM, or
+  // block RAM that contains the address register.
   reg [9:0] chunk_1_memory_even [0:15];
   initial begin : chunk_1_memory_even_zeros
     integer n;

@@ -84,7 +84,6 @@ module utf8_validator_64 (
   wire end_valid;
   wire [4:0] end_newest;
   wire [64:0] end_bad;
-  wire [64:0] end_noncharacter;
   wire [64:0] end_at_least_2;
   wire [64:0] end_at_least_3;
   wire [64:0] end_cut;
@@ -148,7 +147,6 @@ module utf8_validator_64 (
     .end_valid(end_valid),
     .end_newest(end_newest),
     .end_bad(end_bad),
-    .end_noncharacter(end_noncharacter),
     .end_at_least_2(end_at_least_2),
     .end_at_least_3(end_at_least_3),
     .end_cut(end_cut),
@@ -175,7 +173,6 @@ module utf8_validator_64 (
     .end_valid(end_valid),
     .end_newest(end_newest),
     .end_bad(end_bad),
-    .end_noncharacter(end_noncharacter),
     .end_at_least_2(end_at_least_2),
     .end_at_least_3(end_at_least_3),
     .end_cut(end_cut),
@@ -277,7 +274,6 @@ module utf8_validator_64_sequences (
   output reg end_valid,
   output reg [4:0] end_newest,
   output reg [64:0] end_bad,
-  output reg [64:0] end_noncharacter,
   output reg [64:0] end_at_least_2,
   output reg [64:0] end_at_least_3,
   output reg [64:0] end_cut,
@@ -541,14 +537,13 @@ module utf8_validator_64_sequences (
   reg join_last;
   reg [2:0] join_before_joins;
   reg [2:0] join_before_needs;
-  reg [2:0] join_before_noncharacter;
   reg [2:0] join_before_high;
   initial begin
     join_valid = 1'b0; join_newest = 5'h0; join_joins = 64'h0; join_needs = 64'h0;
     join_high = 64'h0; join_refused = 64'h0; join_data_0 = 64'h0; join_data_1 = 64'h0;
     join_data_2 = 64'h0; join_data_3 = 64'h0; join_data_4 = 64'h0; join_data_5 = 64'h0;
     join_data_6 = 64'h0; join_last = 1'b0; join_before_joins = 3'b000; join_before_needs = 3'b000;
-    join_before_noncharacter = 3'b000; join_before_high = 3'b000;
+    join_before_high = 3'b000;
   end
 
   always @(posedge clk) begin
@@ -557,7 +552,6 @@ module utf8_validator_64_sequences (
       join_newest <= 5'h0;
       join_before_joins <= 3'b000;
       join_before_needs <= 3'b000;
-      join_before_noncharacter <= 3'b000;
       join_before_high <= 3'b000;
     end else begin
       join_valid <= link_valid;
@@ -565,7 +559,6 @@ module utf8_validator_64_sequences (
       if (join_valid) begin
         join_before_joins <= join_last ? 3'b000 : join_joins[63:61];
         join_before_needs <= join_last ? 3'b000 : join_needs[63:61];
-        join_before_noncharacter <= join_last ? 3'b000 : {1'b0, join_before_noncharacter[2:1]};
         join_before_high <= join_last ? 3'b000 : join_high[63:61];
       end
     end
@@ -587,16 +580,14 @@ module utf8_validator_64_sequences (
 
   // Stage 5, end: whether a token ends with a byte
   initial begin
-    end_valid = 1'b0; end_newest = 5'h0; end_bad = 65'h0; end_noncharacter = 65'h0;
-    end_at_least_2 = 65'h0; end_at_least_3 = 65'h0; end_cut = 65'h0; end_last = 1'b0;
-    end_data_0 = 64'h0; end_data_1 = 64'h0; end_data_2 = 64'h0; end_data_3 = 64'h0;
-    end_data_4 = 64'h0; end_data_5 = 64'h0; end_data_6 = 64'h0; end_before_data_0 = 3'b000;
-    end_before_data_1 = 3'b000; end_before_data_2 = 3'b000; end_before_data_3 = 3'b000;
-    end_before_data_4 = 3'b000; end_before_data_5 = 3'b000; end_before_data_6 = 3'b000;
+    end_valid = 1'b0; end_newest = 5'h0; end_bad = 65'h0; end_at_least_2 = 65'h0;
+    end_at_least_3 = 65'h0; end_cut = 65'h0; end_last = 1'b0; end_data_0 = 64'h0;
+    end_data_1 = 64'h0; end_data_2 = 64'h0; end_data_3 = 64'h0; end_data_4 = 64'h0;
+    end_data_5 = 64'h0; end_data_6 = 64'h0; end_before_data_0 = 3'b000; end_before_data_1 = 3'b000;
+    end_before_data_2 = 3'b000; end_before_data_3 = 3'b000; end_before_data_4 = 3'b000;
+    end_before_data_5 = 3'b000; end_before_data_6 = 3'b000;
   end
 
-  wire [64:0] end_noncharacter_next = {join_joins, join_before_joins[2]} &
-      ~{join_needs, join_before_needs[2]} & {64'h0, join_before_noncharacter[2]};
   always @(posedge clk) begin
     if (rst) begin
       end_valid <= 1'b0;
@@ -622,10 +613,8 @@ module utf8_validator_64_sequences (
       end
     end
     end_bad <= {join_high, join_before_high[2]} & ~{join_needs[63] & ~join_last, join_joins} &
-        (~{join_joins, join_before_joins[2]} | {join_needs, join_before_needs[2]} |
-            end_noncharacter_next) &
+        (~{join_joins, join_before_joins[2]} | {join_needs, join_before_needs[2]}) &
         {64'hFFFFFFFFFFFFFFFF, join_before_needs[2]};
-    end_noncharacter <= end_noncharacter_next;
     end_at_least_2 <= {join_joins, join_before_joins[2]};
     end_at_least_3 <= {join_joins, join_before_joins[2]} &
         {join_joins[62:0], join_before_joins[2:1]};
@@ -647,7 +636,6 @@ module utf8_validator_64_first_error (
   input wire end_valid,
   input wire [4:0] end_newest,
   input wire [64:0] end_bad,
-  input wire [64:0] end_noncharacter,
   input wire [64:0] end_at_least_2,
   input wire [64:0] end_at_least_3,
   input wire [64:0] end_cut,
@@ -707,66 +695,30 @@ module utf8_validator_64_first_error (
     search_5_last <= end_last;
     search_5_unfinished <= {end_at_least_3[0], end_at_least_2[0], end_before_data_6[2],
         end_before_data_5[2], end_before_data_4[2], end_before_data_3[2], end_before_data_2[2],
-        end_before_data_1[2], end_before_data_0[2], 1'b0, end_cut[0], end_noncharacter[0],
-        end_bad[0]};
+        end_before_data_1[2], end_before_data_0[2], 1'b0, end_cut[0], 1'b0, end_bad[0]};
     for (n = 0; n < 16; n = n + 1) begin
       search_5_found_error[n] <= end_bad[4*n + 1] | end_bad[4*n + 2] | end_bad[4*n + 3] |
           end_bad[4*n + 4];
       search_5_found_lane[2*n +: 2] <= {~(end_bad[4*n + 1] | end_bad[4*n + 2]),
           (~end_bad[4*n + 1] & (end_bad[4*n + 1] | end_bad[4*n + 2])) |
               (~end_bad[4*n + 3] & ~(end_bad[4*n + 1] | end_bad[4*n + 2]))};
-      search_5_found_rest[12*n +: 12] <= ((({end_at_least_3[4*n + 1],
-          end_at_least_2[4*n + 1],
-          end_data_6[4*n],
-          end_data_5[4*n],
-          end_data_4[4*n],
-          end_data_3[4*n],
-          end_data_2[4*n],
-          end_data_1[4*n],
-          end_data_0[4*n],
-          1'b0,
-          end_cut[4*n + 1],
-          end_noncharacter[4*n + 1]} &
+      search_5_found_rest[12*n +: 12] <= ((({end_at_least_3[4*n + 1], end_at_least_2[4*n + 1],
+          end_data_6[4*n], end_data_5[4*n], end_data_4[4*n], end_data_3[4*n], end_data_2[4*n],
+          end_data_1[4*n], end_data_0[4*n], 1'b0, end_cut[4*n + 1], 1'b0} &
           {12{end_bad[4*n + 1]}}) |
-          ({end_at_least_3[4*n + 2],
-              end_at_least_2[4*n + 2],
-              end_data_6[4*n + 1],
-              end_data_5[4*n + 1],
-              end_data_4[4*n + 1],
-              end_data_3[4*n + 1],
-              end_data_2[4*n + 1],
-              end_data_1[4*n + 1],
-              end_data_0[4*n + 1],
-              1'b0,
-              end_cut[4*n + 2],
-              end_noncharacter[4*n + 2]} &
+          ({end_at_least_3[4*n + 2], end_at_least_2[4*n + 2], end_data_6[4*n + 1],
+              end_data_5[4*n + 1], end_data_4[4*n + 1], end_data_3[4*n + 1], end_data_2[4*n + 1],
+              end_data_1[4*n + 1], end_data_0[4*n + 1], 1'b0, end_cut[4*n + 2], 1'b0} &
               ~{12{end_bad[4*n + 1]}})) &
           {12{end_bad[4*n + 1] | end_bad[4*n + 2]}}) |
-          ((({end_at_least_3[4*n + 3],
-              end_at_least_2[4*n + 3],
-              end_data_6[4*n + 2],
-              end_data_5[4*n + 2],
-              end_data_4[4*n + 2],
-              end_data_3[4*n + 2],
-              end_data_2[4*n + 2],
-              end_data_1[4*n + 2],
-              end_data_0[4*n + 2],
-              1'b0,
-              end_cut[4*n + 3],
-              end_noncharacter[4*n + 3]} &
+          ((({end_at_least_3[4*n + 3], end_at_least_2[4*n + 3], end_data_6[4*n + 2],
+              end_data_5[4*n + 2], end_data_4[4*n + 2], end_data_3[4*n + 2], end_data_2[4*n + 2],
+              end_data_1[4*n + 2], end_data_0[4*n + 2], 1'b0, end_cut[4*n + 3], 1'b0} &
               {12{end_bad[4*n + 3]}}) |
-              ({end_at_least_3[4*n + 4],
-                  end_at_least_2[4*n + 4],
-                  end_data_6[4*n + 3],
-                  end_data_5[4*n + 3],
-                  end_data_4[4*n + 3],
-                  end_data_3[4*n + 3],
-                  end_data_2[4*n + 3],
-                  end_data_1[4*n + 3],
-                  end_data_0[4*n + 3],
-                  1'b0,
-                  end_cut[4*n + 4],
-                  end_noncharacter[4*n + 4]} &
+              ({end_at_least_3[4*n + 4], end_at_least_2[4*n + 4], end_data_6[4*n + 3],
+                  end_data_5[4*n + 3], end_data_4[4*n + 3], end_data_3[4*n + 3],
+                  end_data_2[4*n + 3], end_data_1[4*n + 3], end_data_0[4*n + 3], 1'b0,
+                  end_cut[4*n + 4], 1'b0} &
                   ~{12{end_bad[4*n + 3]}})) &
               ~{12{end_bad[4*n + 1] | end_bad[4*n + 2]}});
     end
@@ -1137,16 +1089,16 @@ module utf8_validator_64_memory (
 );
 
   // Memory, chunk_0
-  // With attributes: copies near their loads. The attributes keep Vivado and Quartus
-  // from merging them, and the redundant term of their next value keeps Yosys from it.
+  // Registers with attributes are copies near their loads. The attributes keep Vivado
+  // and Quartus from merging them; a redundant term in their next value, Yosys.
   reg [3:0] chunk_0_next;
   (* keep = "true", dont_merge *) reg chunk_0_writes;
   (* keep = "true", dont_merge *) reg [3:0] chunk_0_place;
   initial begin
     chunk_0_writes = 1'b0; chunk_0_place = 4'h0;
   end
-  // Read without a clock at a registered address: distributed RAM, or block RAM
-  // that contains the address register.
+  // Memory is read without a clock, at a registered address: distributed RAM, or
+  // block RAM that contains the address register.
   reg [159:0] chunk_0_memory [0:15];
   initial begin : chunk_0_memory_zeros
     integer n;
@@ -1170,16 +1122,16 @@ module utf8_validator_64_memory (
   end
 
   // Memory, chunk_1
-  // With attributes: copies near their loads. The attributes keep Vivado and Quartus
-  // from merging them, and the redundant term of their next value keeps Yosys from it.
+  // Registers with attributes are copies near their loads. The attributes keep Vivado
+  // and Quartus from merging them; a redundant term in their next value, Yosys.
   reg [3:0] chunk_1_next;
   (* keep = "true", dont_merge *) reg chunk_1_writes;
   (* keep = "true", dont_merge *) reg [3:0] chunk_1_place;
   initial begin
     chunk_1_writes = 1'b0; chunk_1_place = 4'h0;
   end
-  // Read without a clock at a registered address: distributed RAM, or block RAM
-  // that contains the address register.
+  // Memory is read without a clock, at a registered address: distributed RAM, or
+  // block RAM that contains the address register.
   reg [159:0] chunk_1_memory [0:15];
   initial begin : chunk_1_memory_zeros
     integer n;
@@ -1203,16 +1155,16 @@ module utf8_validator_64_memory (
   end
 
   // Memory, chunk_2
-  // With attributes: copies near their loads. The attributes keep Vivado and Quartus
-  // from merging them, and the redundant term of their next value keeps Yosys from it.
+  // Registers with attributes are copies near their loads. The attributes keep Vivado
+  // and Quartus from merging them; a redundant term in their next value, Yosys.
   reg [3:0] chunk_2_next;
   (* keep = "true", dont_merge *) reg chunk_2_writes;
   (* keep = "true", dont_merge *) reg [3:0] chunk_2_place;
   initial begin
     chunk_2_writes = 1'b0; chunk_2_place = 4'h0;
   end
-  // Read without a clock at a registered address: distributed RAM, or block RAM
-  // that contains the address register.
+  // Memory is read without a clock, at a registered address: distributed RAM, or
+  // block RAM that contains the address register.
   reg [159:0] chunk_2_memory [0:15];
   initial begin : chunk_2_memory_zeros
     integer n;
@@ -1236,16 +1188,16 @@ module utf8_validator_64_memory (
   end
 
   // Memory, chunk_3
-  // With attributes: copies near their loads. The attributes keep Vivado and Quartus
-  // from merging them, and the redundant term of their next value keeps Yosys from it.
+  // Registers with attributes are copies near their loads. The attributes keep Vivado
+  // and Quartus from merging them; a redundant term in their next value, Yosys.
   reg [3:0] chunk_3_next;
   (* keep = "true", dont_merge *) reg chunk_3_writes;
   (* keep = "true", dont_merge *) reg [3:0] chunk_3_place;
   initial begin
     chunk_3_writes = 1'b0; chunk_3_place = 4'h0;
   end
-  // Read without a clock at a registered address: distributed RAM, or block RAM
-  // that contains the address register.
+  // Memory is read without a clock, at a registered address: distributed RAM, or
+  // block RAM that contains the address register.
   reg [96:0] chunk_3_memory [0:15];
   initial begin : chunk_3_memory_zeros
     integer n;
@@ -1269,16 +1221,16 @@ module utf8_validator_64_memory (
   end
 
   // Memory, chunk_4
-  // With attributes: copies near their loads. The attributes keep Vivado and Quartus
-  // from merging them, and the redundant term of their next value keeps Yosys from it.
+  // Registers with attributes are copies near their loads. The attributes keep Vivado
+  // and Quartus from merging them; a redundant term in their next value, Yosys.
   reg [3:0] chunk_4_next;
   (* keep = "true", dont_merge *) reg chunk_4_writes;
   (* keep = "true", dont_merge *) reg [3:0] chunk_4_place;
   initial begin
     chunk_4_writes = 1'b0; chunk_4_place = 4'h0;
   end
-  // Read without a clock at a registered address: distributed RAM, or block RAM
-  // that contains the address register.
+  // Memory is read without a clock, at a registered address: distributed RAM, or
+  // block RAM that contains the address register.
   reg [35:0] chunk_4_memory [0:15];
   initial begin : chunk_4_memory_zeros
     integer n;

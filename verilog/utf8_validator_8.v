@@ -84,7 +84,6 @@ module utf8_validator_8 (
   wire end_valid;
   wire [4:0] end_newest;
   wire [8:0] end_bad;
-  wire [8:0] end_noncharacter;
   wire [8:0] end_at_least_2;
   wire [8:0] end_at_least_3;
   wire [8:0] end_cut;
@@ -144,7 +143,6 @@ module utf8_validator_8 (
     .end_valid(end_valid),
     .end_newest(end_newest),
     .end_bad(end_bad),
-    .end_noncharacter(end_noncharacter),
     .end_at_least_2(end_at_least_2),
     .end_at_least_3(end_at_least_3),
     .end_cut(end_cut),
@@ -171,7 +169,6 @@ module utf8_validator_8 (
     .end_valid(end_valid),
     .end_newest(end_newest),
     .end_bad(end_bad),
-    .end_noncharacter(end_noncharacter),
     .end_at_least_2(end_at_least_2),
     .end_at_least_3(end_at_least_3),
     .end_cut(end_cut),
@@ -267,7 +264,6 @@ module utf8_validator_8_sequences (
   output reg end_valid,
   output reg [4:0] end_newest,
   output reg [8:0] end_bad,
-  output reg [8:0] end_noncharacter,
   output reg [8:0] end_at_least_2,
   output reg [8:0] end_at_least_3,
   output reg [8:0] end_cut,
@@ -531,14 +527,13 @@ module utf8_validator_8_sequences (
   reg join_last;
   reg [2:0] join_before_joins;
   reg [2:0] join_before_needs;
-  reg [2:0] join_before_noncharacter;
   reg [2:0] join_before_high;
   initial begin
     join_valid = 1'b0; join_newest = 5'h0; join_joins = 8'h0; join_needs = 8'h0; join_high = 8'h0;
     join_refused = 8'h0; join_data_0 = 8'h0; join_data_1 = 8'h0; join_data_2 = 8'h0;
     join_data_3 = 8'h0; join_data_4 = 8'h0; join_data_5 = 8'h0; join_data_6 = 8'h0;
     join_last = 1'b0; join_before_joins = 3'b000; join_before_needs = 3'b000;
-    join_before_noncharacter = 3'b000; join_before_high = 3'b000;
+    join_before_high = 3'b000;
   end
 
   always @(posedge clk) begin
@@ -547,7 +542,6 @@ module utf8_validator_8_sequences (
       join_newest <= 5'h0;
       join_before_joins <= 3'b000;
       join_before_needs <= 3'b000;
-      join_before_noncharacter <= 3'b000;
       join_before_high <= 3'b000;
     end else begin
       join_valid <= link_valid;
@@ -555,7 +549,6 @@ module utf8_validator_8_sequences (
       if (join_valid) begin
         join_before_joins <= join_last ? 3'b000 : join_joins[7:5];
         join_before_needs <= join_last ? 3'b000 : join_needs[7:5];
-        join_before_noncharacter <= join_last ? 3'b000 : {1'b0, join_before_noncharacter[2:1]};
         join_before_high <= join_last ? 3'b000 : join_high[7:5];
       end
     end
@@ -577,16 +570,14 @@ module utf8_validator_8_sequences (
 
   // Stage 5, end: whether a token ends with a byte
   initial begin
-    end_valid = 1'b0; end_newest = 5'h0; end_bad = 9'h0; end_noncharacter = 9'h0;
-    end_at_least_2 = 9'h0; end_at_least_3 = 9'h0; end_cut = 9'h0; end_last = 1'b0;
-    end_data_0 = 8'h0; end_data_1 = 8'h0; end_data_2 = 8'h0; end_data_3 = 8'h0; end_data_4 = 8'h0;
-    end_data_5 = 8'h0; end_data_6 = 8'h0; end_before_data_0 = 3'b000; end_before_data_1 = 3'b000;
-    end_before_data_2 = 3'b000; end_before_data_3 = 3'b000; end_before_data_4 = 3'b000;
-    end_before_data_5 = 3'b000; end_before_data_6 = 3'b000;
+    end_valid = 1'b0; end_newest = 5'h0; end_bad = 9'h0; end_at_least_2 = 9'h0;
+    end_at_least_3 = 9'h0; end_cut = 9'h0; end_last = 1'b0; end_data_0 = 8'h0; end_data_1 = 8'h0;
+    end_data_2 = 8'h0; end_data_3 = 8'h0; end_data_4 = 8'h0; end_data_5 = 8'h0; end_data_6 = 8'h0;
+    end_before_data_0 = 3'b000; end_before_data_1 = 3'b000; end_before_data_2 = 3'b000;
+    end_before_data_3 = 3'b000; end_before_data_4 = 3'b000; end_before_data_5 = 3'b000;
+    end_before_data_6 = 3'b000;
   end
 
-  wire [8:0] end_noncharacter_next = {join_joins, join_before_joins[2]} &
-      ~{join_needs, join_before_needs[2]} & {8'h0, join_before_noncharacter[2]};
   always @(posedge clk) begin
     if (rst) begin
       end_valid <= 1'b0;
@@ -612,10 +603,8 @@ module utf8_validator_8_sequences (
       end
     end
     end_bad <= {join_high, join_before_high[2]} & ~{join_needs[7] & ~join_last, join_joins} &
-        (~{join_joins, join_before_joins[2]} | {join_needs, join_before_needs[2]} |
-            end_noncharacter_next) &
+        (~{join_joins, join_before_joins[2]} | {join_needs, join_before_needs[2]}) &
         {8'hFF, join_before_needs[2]};
-    end_noncharacter <= end_noncharacter_next;
     end_at_least_2 <= {join_joins, join_before_joins[2]};
     end_at_least_3 <= {join_joins, join_before_joins[2]} &
         {join_joins[6:0], join_before_joins[2:1]};
@@ -637,7 +626,6 @@ module utf8_validator_8_first_error (
   input wire end_valid,
   input wire [4:0] end_newest,
   input wire [8:0] end_bad,
-  input wire [8:0] end_noncharacter,
   input wire [8:0] end_at_least_2,
   input wire [8:0] end_at_least_3,
   input wire [8:0] end_cut,
@@ -698,36 +686,17 @@ module utf8_validator_8_first_error (
     search_5_last <= end_last;
     search_5_unfinished <= {end_at_least_3[0], end_at_least_2[0], end_before_data_6[2],
         end_before_data_5[2], end_before_data_4[2], end_before_data_3[2], end_before_data_2[2],
-        end_before_data_1[2], end_before_data_0[2], 1'b0, end_cut[0], end_noncharacter[0],
-        end_bad[0]};
+        end_before_data_1[2], end_before_data_0[2], 1'b0, end_cut[0], 1'b0, end_bad[0]};
     for (n = 0; n < 4; n = n + 1) begin
       search_5_found_error[n] <= end_bad[2*n + 1] | end_bad[2*n + 2];
       search_5_found_lane[n] <= ~end_bad[2*n + 1];
-      search_5_found_rest[12*n +: 12] <= ({end_at_least_3[2*n + 1],
-          end_at_least_2[2*n + 1],
-          end_data_6[2*n],
-          end_data_5[2*n],
-          end_data_4[2*n],
-          end_data_3[2*n],
-          end_data_2[2*n],
-          end_data_1[2*n],
-          end_data_0[2*n],
-          1'b0,
-          end_cut[2*n + 1],
-          end_noncharacter[2*n + 1]} &
+      search_5_found_rest[12*n +: 12] <= ({end_at_least_3[2*n + 1], end_at_least_2[2*n + 1],
+          end_data_6[2*n], end_data_5[2*n], end_data_4[2*n], end_data_3[2*n], end_data_2[2*n],
+          end_data_1[2*n], end_data_0[2*n], 1'b0, end_cut[2*n + 1], 1'b0} &
           {12{end_bad[2*n + 1]}}) |
-          ({end_at_least_3[2*n + 2],
-              end_at_least_2[2*n + 2],
-              end_data_6[2*n + 1],
-              end_data_5[2*n + 1],
-              end_data_4[2*n + 1],
-              end_data_3[2*n + 1],
-              end_data_2[2*n + 1],
-              end_data_1[2*n + 1],
-              end_data_0[2*n + 1],
-              1'b0,
-              end_cut[2*n + 2],
-              end_noncharacter[2*n + 2]} &
+          ({end_at_least_3[2*n + 2], end_at_least_2[2*n + 2], end_data_6[2*n + 1],
+              end_data_5[2*n + 1], end_data_4[2*n + 1], end_data_3[2*n + 1], end_data_2[2*n + 1],
+              end_data_1[2*n + 1], end_data_0[2*n + 1], 1'b0, end_cut[2*n + 2], 1'b0} &
               ~{12{end_bad[2*n + 1]}});
     end
   end
@@ -990,33 +959,33 @@ module utf8_validator_8_first_error (
         tally_units_4 <= tally_units_4 ^
             {&tally_units_4[2:0], &tally_units_4[1:0], tally_units_4[0], 1'b1};
       end
-      if (count_counts & ~(count_counts & tally_units_lowest_full & tally_units_full_6) &
-          tally_units_lowest_full & tally_units_full_0) begin
+      if (count_counts & tally_units_lowest_full & tally_units_full_0 &
+          ~(count_counts & tally_units_lowest_full & tally_units_full_6)) begin
         tally_units_8 <= tally_units_8 ^
             {&tally_units_8[2:0], &tally_units_8[1:0], tally_units_8[0], 1'b1};
       end
-      if (count_counts & ~(count_counts & tally_units_lowest_full & tally_units_full_6) &
-          tally_units_lowest_full & tally_units_full_1) begin
+      if (count_counts & tally_units_lowest_full & tally_units_full_1 &
+          ~(count_counts & tally_units_lowest_full & tally_units_full_6)) begin
         tally_units_12 <= tally_units_12 ^
             {&tally_units_12[2:0], &tally_units_12[1:0], tally_units_12[0], 1'b1};
       end
-      if (count_counts & ~(count_counts & tally_units_lowest_full & tally_units_full_6) &
-          tally_units_lowest_full & tally_units_full_2) begin
+      if (count_counts & tally_units_lowest_full & tally_units_full_2 &
+          ~(count_counts & tally_units_lowest_full & tally_units_full_6)) begin
         tally_units_16 <= tally_units_16 ^
             {&tally_units_16[2:0], &tally_units_16[1:0], tally_units_16[0], 1'b1};
       end
-      if (count_counts & ~(count_counts & tally_units_lowest_full & tally_units_full_6) &
-          tally_units_lowest_full & tally_units_full_3) begin
+      if (count_counts & tally_units_lowest_full & tally_units_full_3 &
+          ~(count_counts & tally_units_lowest_full & tally_units_full_6)) begin
         tally_units_20 <= tally_units_20 ^
             {&tally_units_20[2:0], &tally_units_20[1:0], tally_units_20[0], 1'b1};
       end
-      if (count_counts & ~(count_counts & tally_units_lowest_full & tally_units_full_6) &
-          tally_units_lowest_full & tally_units_full_4) begin
+      if (count_counts & tally_units_lowest_full & tally_units_full_4 &
+          ~(count_counts & tally_units_lowest_full & tally_units_full_6)) begin
         tally_units_24 <= tally_units_24 ^
             {&tally_units_24[2:0], &tally_units_24[1:0], tally_units_24[0], 1'b1};
       end
-      if (count_counts & ~(count_counts & tally_units_lowest_full & tally_units_full_6) &
-          tally_units_lowest_full & tally_units_full_5) begin
+      if (count_counts & tally_units_lowest_full & tally_units_full_5 &
+          ~(count_counts & tally_units_lowest_full & tally_units_full_6)) begin
         tally_units_28 <= ~tally_units_28;
       end
       if (count_counts & tally_units_lowest_full & tally_units_full_6) begin
@@ -1075,16 +1044,16 @@ module utf8_validator_8_memory (
 );
 
   // Memory, chunk_0
-  // With attributes: copies near their loads. The attributes keep Vivado and Quartus
-  // from merging them, and the redundant term of their next value keeps Yosys from it.
+  // Registers with attributes are copies near their loads. The attributes keep Vivado
+  // and Quartus from merging them; a redundant term in their next value, Yosys.
   reg [3:0] chunk_0_next;
   (* keep = "true", dont_merge *) reg chunk_0_writes;
   (* keep = "true", dont_merge *) reg [3:0] chunk_0_place;
   initial begin
     chunk_0_writes = 1'b0; chunk_0_place = 4'h0;
   end
-  // Read without a clock at a registered address: distributed RAM, or block RAM
-  // that contains the address register.
+  // Memory is read without a clock, at a registered address: distributed RAM, or
+  // block RAM that contains the address register.
   reg [72:0] chunk_0_memory [0:15];
   initial begin : chunk_0_memory_zeros
     integer n;
@@ -1108,16 +1077,16 @@ module utf8_validator_8_memory (
   end
 
   // Memory, chunk_1
-  // With attributes: copies near their loads. The attributes keep Vivado and Quartus
-  // from merging them, and the redundant term of their next value keeps Yosys from it.
+  // Registers with attributes are copies near their loads. The attributes keep Vivado
+  // and Quartus from merging them; a redundant term in their next value, Yosys.
   reg [3:0] chunk_1_next;
   (* keep = "true", dont_merge *) reg chunk_1_writes;
   (* keep = "true", dont_merge *) reg [3:0] chunk_1_place;
   initial begin
     chunk_1_writes = 1'b0; chunk_1_place = 4'h0;
   end
-  // Read without a clock at a registered address: distributed RAM, or block RAM
-  // that contains the address register.
+  // Memory is read without a clock, at a registered address: distributed RAM, or
+  // block RAM that contains the address register.
   reg [35:0] chunk_1_memory [0:15];
   initial begin : chunk_1_memory_zeros
     integer n;

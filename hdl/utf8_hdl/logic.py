@@ -89,6 +89,8 @@ def matches(value: Value, pattern: str) -> Value:
 
 def one_of(value: Value, numbers: Iterable[int]) -> Value:
     """True if a value is one of some numbers."""
+    if not len(value):
+        return Const(0 in set(numbers), 1)
     return any_of(matches(value, pattern) for pattern in patterns(numbers, len(value)))
 
 

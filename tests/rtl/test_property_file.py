@@ -394,6 +394,17 @@ def test_sby_detects_fault(spec, fault, tmp_path):
 
 @needs_sby
 @pytest.mark.long
+def test_core_without_initial_values_passes_in_sby(tmp_path):
+    design = COMPACT_DECODER.make()
+    verilog, module = verilog_of(design, initial_values=False), module_name(design)
+    (tmp_path / "design.v").write_text(verilog)
+    (tmp_path / "design_properties.sv").write_text(property_file(design, module, verilog))
+    (tmp_path / "design.sby").write_text(sby_file(design, module, verilog, "design.v"))
+    assert sby(tmp_path) == "PASS"
+
+
+@needs_sby
+@pytest.mark.long
 @pytest.mark.parametrize("rule", OTHER_PROFILES)
 def test_sby_detects_module_of_another_profile(rule, tmp_path):
     other = verilog_of_spec(replace(COMPACT_DECODER, profile=OTHER_PROFILES[rule]))
@@ -422,6 +433,12 @@ def test_option_writes_the_files(folder, monkeypatch):
     assert "wire reset = !aresetn;" in checker
     assert "read_verilog my-file.v\n" in script
     assert all(len(line) <= 100 for line in (checker + script).splitlines())
+
+
+def test_checker_of_core_without_initial_values_begins_at_reset(folder):
+    options = ["--compact", "--no-initial-values", "-o", "core.v", "--properties"]
+    assert run("generate", *options) == (0, "", "")
+    assert "RESET_FIRST = 1," in Path("core_properties.sv").read_text()
 
 
 def test_option_needs_a_verilog_file(folder):

@@ -149,6 +149,7 @@ def with_lanes(component: str, lanes: int, **own: object) -> DesignSpec:
         replace(with_lanes("decoder", 2), profile=EXTENDED),
         with_lanes("transcoder", 2, source="utf-16le", target="utf-8"),
         with_lanes("transcoder", 8, target="utf-32le", errors=True),
+        with_lanes("transcoder", 4, source="utf-32be", target="utf-16le", errors=True),
         with_lanes("transcoder", 4, target="utf-8", strip_bom=True),
         with_lanes("compactor", 64),
         with_lanes("decoder", 32),

@@ -88,7 +88,7 @@ class Random(Elaboratable):
         base = rng.randrange(6, 9) if step < 0 else rng.randrange(3)
         firsts = [base + step * n for n in range(count)]
         wire, register, other = (
-            Signal(2 * count, name=name) for name in ("parts", "stored", "exception")
+            Signal(2 * count, name=name) for name in ("parts", "n", "exception")
         )
         m.d.comb += wire.eq(Cat(word[n : n + 2] for n in firsts))
         m.d.sync += register.eq(Cat(word[n] ^ word[n + 5 : n + 7] for n in firsts))

@@ -1,5 +1,6 @@
 """Verilog expressions for the bits of a netlist."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import reduce
@@ -61,9 +62,19 @@ class Expressions(Netlist):
         self._assigned: set[Vector] = set()
         self._wires: list[str] = []
         self._unnamed = 0
+        # Names of loop variables, blocks and functions.
+        self._other_names: list[str] = []
+        self._variable = "n"
+        while self._variable in self._names:
+            self._variable += "_"
         # Names of the values that an expression may have; all that were used, by enumerations.
         self._values: Mapping[str, str] = {}
         self._named_values: dict[str, dict[str, str]] = {}
+
+    def _noted(self, name: str) -> str:
+        """Note a name that is not that of a signal, so that it is checked to be unique."""
+        self._other_names.append(name)
+        return name
 
     @contextmanager
     def _enumerated(self, values: Mapping[str, str]) -> Iterator[None]:
@@ -151,6 +162,8 @@ class Expressions(Netlist):
         with self._enumerated(self._values_of(vector.bits)):
             value = joined([self._run(run, self._part_of) for run in parts]).text
             loop = self._loop(parts, self._part_of)
+        if loop:
+            self._other_names += [f"{vector.name}_n", f"{vector.name}_parts"]
         if vector in self._outputs:
             return generate(vector, loop) if loop else [f"assign {vector.name} = {value};"]
         if loop:
@@ -168,7 +181,7 @@ class Expressions(Netlist):
         table = self._table(vector, cell) if vector.bits == cell.result and not place else None
         if table is None or any(isinstance(bit, int) for pin in "AB" for bit in cell.pins[pin]):
             return []
-        name, subject = f"{vector.name}_of", table.subject
+        name, subject = self._noted(f"{vector.name}_of"), table.subject
         width = vector.declaration.removesuffix(vector.name)
         argument = Vector(f"its_{subject.name}", subject.bits)
         return [
@@ -331,8 +344,11 @@ class Expressions(Netlist):
                 value = self._expression(bits if kind == "$or" else rest)
                 return _inverted(value) if kind == "$xor" else value
         operator = BITWISE[kind]
-        sides = (self._expression(bits).beside(operator) for bits in (one, other))
-        return Expression(f" {operator} ".join(sides), operator)
+        values = [self._expression(bits) for bits in (one, other)]
+        for value, rest in (values, values[::-1]):
+            if re.fullmatch(r"\d+'[bh]0+", value.text):
+                return value if kind == "$and" else rest
+        return Expression(f" {operator} ".join(each.beside(operator) for each in values), operator)
 
     def _one_bit(self, cell: Cell) -> Expression:
         """A reduction or a comparison."""
@@ -357,7 +373,11 @@ class Expressions(Netlist):
 
     def _reduction(self, cell: Cell, operator: str) -> Expression:
         """The reduction of all bits of an operand by an operator."""
-        parts = self._runs(cell.pins["A"])
+        neutral = "1" if operator == "&" else "0"
+        bits = tuple(bit for bit in cell.pins["A"] if bit != neutral)
+        if len(bits) == 1:
+            return self._expression(bits)
+        parts = self._runs(bits or cell.pins["A"])
         values = [self._run(run, self._logic) for run in parts]
         if len(parts) == 1:
             return Expression(operator + values[0].behind(), "in front")

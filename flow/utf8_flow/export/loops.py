@@ -10,20 +10,23 @@ from .cells import Expression, Vector, joined
 FEWEST = 4
 """Minimum number of repetitions."""
 
-_VARIABLE = re.compile(r"\bn\b")
+_VARIABLE = "@"
+"""Stands for the loop variable, whose name must differ from those of signals."""
+
 _INDEX = re.compile(r"\[(\d+)(?::(\d+))?\]")
 
 
 class Loop(NamedTuple):
-    """Values that differ only in indexes: Verilog in which ``n`` is the number of the value."""
+    """Values that differ only in indexes: Verilog with a placeholder for the loop variable."""
 
     turns: int
     value: str
 
-    def part(self, target: str, width: int) -> str:
-        """The part of a vector that has value ``n``."""
+    def assignment(self, target: str, width: int, operator: str, variable: str) -> str:
+        """The assignment to a part of a vector; ``variable`` is the name of the loop variable."""
         size = width // self.turns
-        return f"{target}[{size}*n +: {size}]" if size > 1 else f"{target}[n]"
+        place = f"{size}*{variable} +: {size}" if size > 1 else variable
+        return f"{target}[{place}] {operator} {self.value.replace(_VARIABLE, variable)};"
 
 
 def loop_of(parts: Sequence[Expression], widths: Sequence[int]) -> Loop | None:
@@ -36,13 +39,13 @@ def loop_of(parts: Sequence[Expression], widths: Sequence[int]) -> Loop | None:
         if len(parts) % size or len({*zip(*[iter(widths)] * size, strict=True)}) > 1:
             continue
         value = _common([joined([*group]).text for group in groups])
-        if value is not None and _VARIABLE.search(value):
+        if value is not None and _VARIABLE in value:
             return Loop(len(groups), value)
     return None
 
 
 def _common(texts: Sequence[str]) -> str | None:
-    """The text of which these are the values for ``n`` from 0."""
+    """The text of which these are the values in turns 0, 1 and so on."""
     pieces = [_INDEX.split(text) for text in texts]
     if len({tuple(each[0::3]) for each in pieces}) > 1:
         return None
@@ -60,7 +63,7 @@ def _common(texts: Sequence[str]) -> str | None:
 
 
 def _index(highs: list[int], lows: list[int]) -> str | None:
-    """The index whose bounds have these values for ``n`` from 0."""
+    """The index whose bounds have these values in turns 0, 1 and so on."""
     steps = {after - before for before, after in pairwise(lows)}
     sizes = {high - low + 1 for high, low in zip(highs, lows, strict=True)}
     if len(steps) > 1 or len(sizes) > 1:
@@ -69,22 +72,22 @@ def _index(highs: list[int], lows: list[int]) -> str | None:
     if step == 0:
         return f"[{highs[0]}:{low}]" if size > 1 else f"[{low}]"
     if step > 0:
-        base = ("n" if step == 1 else f"{step}*n") + (f" + {low}" if low else "")
+        base = ("@" if step == 1 else f"{step}*@") + (f" + {low}" if low else "")
     else:
-        base = f"{low} - " + ("n" if step == -1 else f"{-step}*n")
+        base = f"{low} - " + ("@" if step == -1 else f"{-step}*@")
     return f"[{base} +: {size}]" if size > 1 else f"[{base}]"
 
 
 def generate(vector: Vector, loop: Loop) -> list[str]:
     """Continuous assignments to the parts of a vector."""
-    assignment = f"assign {loop.part(vector.name, len(vector.bits))} = {loop.value};"
     number = f"{vector.name}_n"
+    assignment = loop.assignment(vector.name, len(vector.bits), "=", number)
     return [
         f"genvar {number};",
         "generate",
         f"  for ({number} = 0; {number} < {loop.turns}; {number} = {number} + 1) "
         f"begin : {vector.name}_parts",
-        f"    {_VARIABLE.sub(number, assignment)}",
+        f"    assign {assignment}",
         "  end",
         "endgenerate",
     ]

@@ -35,7 +35,7 @@ class StageParts(NamedTuple):
 class Load(NamedTuple):
     """Statements that load a register, and the one that resets it.
 
-    If ``turns`` is not 0, they are the body of a loop with so many.
+    If ``turns`` is not 0, they are the body of a loop with so many turns.
     """
 
     load: list[str]
@@ -118,7 +118,7 @@ class ModuleWriter(Expressions):
         """Check that no two signals have one name, now that all wires are known."""
         wires = (wire for instance in self._instances for wire in instance.outputs.values())
         vectors = {*self._ports, *registers, *self._assigned, *wires}
-        names = Counter([*(vector.name for vector in vectors), *self._memories])
+        names = Counter([*(vector.name for vector in vectors), *self._memories, *self._other_names])
         several = [name for name, count in names.items() if count > 1]
         assert not several, f"two signals have one name: {several}"
 
@@ -172,8 +172,8 @@ class ModuleWriter(Expressions):
         levels = ["initial begin", *indented(filled(initial, LINE - 4)), "end"] if initial else []
         declared = [state for state in registers if state not in self._stored_outputs]
         comment = [
-            "// With attributes: copies near their loads. The attributes keep Vivado and Quartus",
-            "// from merging them, and the redundant term of their next value keeps Yosys from it.",
+            "// Registers with attributes are copies near their loads. The attributes keep Vivado",
+            "// and Quartus from merging them; a redundant term in their next value, Yosys.",
         ]
         return [
             *(comment if any(map(self._attributes_of, declared)) else []),
@@ -193,8 +193,8 @@ class ModuleWriter(Expressions):
     def _memory_declarations(self, names: list[str]) -> Iterator[str]:
         """Declarations of memories, and their initial values, zero."""
         if names:
-            yield "// Read without a clock at a registered address: distributed RAM, or block RAM"
-            yield "// that contains the address register."
+            yield "// Memory is read without a clock, at a registered address: distributed RAM, or"
+            yield "// block RAM that contains the address register."
         for name in names:
             cell = self._memories[name]
             word = Vector(name, cell.result).declaration
@@ -202,10 +202,10 @@ class ModuleWriter(Expressions):
             yield f"reg {word} [0:{highest}];"
             if not self._with_levels:
                 continue
-            yield f"initial begin : {name}_zeros"
-            yield "  integer n;"
-            zero = constant("0" * len(cell.result))
-            yield f"  for (n = 0; n <= {highest}; n = n + 1) {name}[n] = {zero};"
+            zero, n = constant("0" * len(cell.result)), self._variable
+            yield f"initial begin : {self._noted(f'{name}_zeros')}"
+            yield f"  integer {n};"
+            yield f"  for ({n} = 0; {n} <= {highest}; {n} = {n} + 1) {name}[{n}] = {zero};"
             yield "end"
 
     def _writes(self, names: list[str]) -> Iterator[str]:
@@ -247,19 +247,19 @@ class ModuleWriter(Expressions):
                 lines += self._if(outer, self._loaded(group))
             else:
                 clear = [load.clear for loads in group.values() for load in loads]
-                each = [self._if(enable, _all(loads)) for enable, loads in group.items()]
+                each = [self._if(enable, self._all(loads)) for enable, loads in group.items()]
                 lines += self._if(outer, clear, [line for some in each for line in some])
         [clock] = clocks
         begin = f"always @(posedge {self._expression(clock).text}) begin"
         if any(line.lstrip().startswith("for (") for line in lines):
-            begin += f" : {stage.registers[0].name}_loops"
-            lines = ["integer n;", *lines]
+            begin += f" : {self._noted(f'{stage.registers[0].name}_loops')}"
+            lines = [f"integer {self._variable};", *lines]
         return [*writes, begin, *indented(lines), "end"]
 
     def _loaded(self, group: dict[Control, list[Load]]) -> list[str]:
         """The loads of registers with one enable, by their resets."""
         each = (
-            self._if(reset, [load.clear for load in loads], _all(loads))
+            self._if(reset, [load.clear for load in loads], self._all(loads))
             for reset, loads in group.items()
         )
         return [line for some in each for line in some]
@@ -277,8 +277,17 @@ class ModuleWriter(Expressions):
             loop = self._loop(self._runs(bits), self._logic) if is_whole else None
             if loop is None:
                 return Load([f"{target} <= {value};"], clear)
-            part = loop.part(target, len(bits))
-            return Load([f"{part} <= {loop.value};"], clear, loop.turns)
+            assignment = loop.assignment(target, len(bits), "<=", self._variable)
+            return Load([assignment], clear, loop.turns)
+
+    def _all(self, loads: list[Load]) -> list[str]:
+        """The statements of several loads; those in loops with as many turns share one loop."""
+        lines, n = [line for each in loads if not each.turns for line in each.load], self._variable
+        for turns in sorted({each.turns for each in loads} - {0}):
+            body = [line for each in loads if each.turns == turns for line in each.load]
+            head = f"for ({n} = 0; {n} < {turns}; {n} = {n} + 1) begin"
+            lines += [head, *indented(body), "end"]
+        return lines
 
     def _next_state(self, state: Vector, bits: Bits) -> Table | None:
         """The table for the next value of a register, if that is used for nothing else."""
@@ -314,13 +323,3 @@ class ModuleWriter(Expressions):
 def _is_one_statement(lines: Sequence[str]) -> bool:
     """True if all lines after the first one continue its statement."""
     return all(line.startswith(("  ", "end", "else")) for line in lines[1:])
-
-
-def _all(loads: list[Load]) -> list[str]:
-    """The statements of several loads; those in loops with as many turns share one loop."""
-    lines = [line for each in loads if not each.turns for line in each.load]
-    for turns in sorted({each.turns for each in loads} - {0}):
-        body = [line for each in loads if each.turns == turns for line in each.load]
-        head = f"for (n = 0; n < {turns}; n = n + 1) begin"
-        lines += [head, *indented(body), "end"]
-    return lines

@@ -95,6 +95,7 @@ class Netlist:
             for name, net in module["netnames"].items()
             if not (net["hide_name"] or re.search(MEMORY_PORT, name))
         }
+        self._names = {flat(name) for name in nets}
         structures_first = sorted(nets, key=lambda name: name.count("."))
         self._read_attributes([(name, nets[name]) for name in structures_first], order)
         self._stored_outputs: list[Vector] = []

@@ -4,6 +4,7 @@ The rules are in the folder ``checkers``. They refer only to the ports, and are 
 and the Unicode Standard, not from the tables of the gateware.
 """
 
+import re
 from collections.abc import Iterable
 from importlib import resources
 from pathlib import Path
@@ -37,7 +38,7 @@ _CHECKER = """\
 `endif
 
 module {module}_properties #(
-  parameter RESET_FIRST = 0,   // 1: check nothing before the first reset
+  parameter RESET_FIRST = {reset_first},   // 1: check nothing before the first reset
   parameter STREAMS_ONLY = 0,  // 1: check only the rules S1 to S3
   parameter HELD = {held},        // maximum number of inputs whose output is not complete
   parameter LATENCY = {latency}      // maximum number of cycles until an output that is due
@@ -176,6 +177,7 @@ def property_file(component: Any, module: str, verilog: str) -> str:
         rules=comment(f"Rules: {'; '.join(_RULES[rule] for rule in rules)}."),
         use=comment(_USE.format(module)),
         module=module,
+        reset_first=int(re.search(r"^ *initial\b", verilog, re.M) is None),
         held=held,
         latency=latency,
         ports=_declarations(port._replace(direction="in") for port in ports),

@@ -196,21 +196,30 @@ def _origin(component: Any, spec: DesignSpec, options: list[str]) -> str:
 def _attributes(design: AxiModule) -> dict[str, list[str]]:
     """Attributes by which block designs of Vivado find the interfaces among the ports."""
     clock, reset, *_ = (port.name for port in design.ports)
-    buses = ":".join(dict.fromkeys(port.name[:6] for port in design.ports[2:]))
+    widths = {port.name: len(port) for port in design.ports}
+    ports = [port.name for port in design.ports[2:] if _is_axis(port.name[:6], widths)]
+    buses = ":".join(dict.fromkeys(port[:6] for port in ports))
     level = "LOW" if reset.endswith("n") else "HIGH"
-    found = {
-        port.name: [_info("interface:axis", port.name[:6], port.name[7:])]
-        for port in design.ports[2:]
-    }
+    found = {port: [_info("interface:axis", port[:6], port[7:])] for port in ports}
+    associated = f"ASSOCIATED_BUSIF {buses}, " * bool(buses) + f"ASSOCIATED_RESET {reset}"
     found[clock] = [
         _info("signal:clock", clock, "clk"),
-        f'(* X_INTERFACE_PARAMETER = "ASSOCIATED_BUSIF {buses}, ASSOCIATED_RESET {reset}" *)',
+        f'(* X_INTERFACE_PARAMETER = "{associated}" *)',
     ]
     found[reset] = [
         _info("signal:reset", reset, "rst"),
         f'(* X_INTERFACE_PARAMETER = "POLARITY ACTIVE_{level}" *)',
     ]
     return found
+
+
+def _is_axis(stream: str, widths: dict[str, int]) -> bool:
+    """True for AXI4-Stream, in which ``tkeep`` has a bit for each byte.
+
+    Beats of values that are not bytes have a bit for each value.
+    """
+    keep = widths.get(f"{stream}_tkeep")
+    return keep is None or widths[f"{stream}_tdata"] == 8 * keep
 
 
 def _info(kind: str, interface: str, role: str) -> str:

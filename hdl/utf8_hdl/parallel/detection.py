@@ -210,7 +210,9 @@ class SequenceDetector:
 
         joins, needs, there = in_slots("joins"), in_slots("needs"), in_slots("there")
         goes_on = Cat(join["joins"], needs[-1] & ~join["last"])  # unless the next beat cuts it
-        noncharacter = joins & ~needs & in_slots("noncharacter")
+        noncharacter: Value = Const(0, len(joins))
+        if not self._profile.accept_noncharacters:
+            noncharacter = joins & ~needs & in_slots("noncharacter")
         # Below lane 0, a sequence that needs no more bytes ended in the previous beat.
         reported = Cat(needs[0], Const(1, 1).replicate(len(join["joins"])))
         end.register("ends", there & ~goes_on & reported)

@@ -1,6 +1,5 @@
 """Verilog expressions for the bits of a netlist."""
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import reduce
@@ -344,11 +343,8 @@ class Expressions(Netlist):
                 value = self._expression(bits if kind == "$or" else rest)
                 return _inverted(value) if kind == "$xor" else value
         operator = BITWISE[kind]
-        values = [self._expression(bits) for bits in (one, other)]
-        for value, rest in (values, values[::-1]):
-            if re.fullmatch(r"\d+'[bh]0+", value.text):
-                return value if kind == "$and" else rest
-        return Expression(f" {operator} ".join(each.beside(operator) for each in values), operator)
+        sides = (self._expression(bits).beside(operator) for bits in (one, other))
+        return Expression(f" {operator} ".join(sides), operator)
 
     def _one_bit(self, cell: Cell) -> Expression:
         """A reduction or a comparison."""

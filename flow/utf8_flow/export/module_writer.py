@@ -251,7 +251,8 @@ class ModuleWriter(Expressions):
                 lines += self._if(outer, clear, [line for some in each for line in some])
         [clock] = clocks
         begin = f"always @(posedge {self._expression(clock).text}) begin"
-        if any(line.lstrip().startswith("for (") for line in lines):
+        every = (load for group in groups.values() for loads in group.values() for load in loads)
+        if any(load.turns for load in every):
             begin += f" : {self._noted(f'{stage.registers[0].name}_loops')}"
             lines = [f"integer {self._variable};", *lines]
         return [*writes, begin, *indented(lines), "end"]

@@ -197,7 +197,7 @@ class Expressions(Netlist):
             return []
         name, subject = self._noted(f"{vector.name}_of"), table.subject
         width = vector.declaration.removesuffix(vector.name)
-        argument = Vector(f"its_{subject.name}", subject.bits)
+        argument = Vector(self._free("value"), subject.bits)
         return [
             f"function automatic {width}{name};",
             f"  input {argument.declaration};",

@@ -50,7 +50,7 @@ _FILE = """\
 //
 {reset}
 //
-// Modules, registers and wires have the names of the Amaranth source, where they have one there.
+// Modules, registers and wires have the names of the source, utf8_hdl, where they have one there.
 {notes}//
 // Lint waivers:
 {waivers}

@@ -181,7 +181,7 @@ TABLES = {
       - range(0xA0, 0xC0)
       + range(0xA0, 0xBF)
     lane boundary in detection: a sequence that ends its text waits for the next beat
-      - needs[-1] & ~join["last"])
+      - needs[-1] & ~attach["last"])
       + needs[-1])
     lane boundary in detection: a sequence that ended in the previous beat is reported again
       - reported = Cat(needs[0],

@@ -77,7 +77,7 @@ class Random(Elaboratable):
             self._known.append(wire)
             results.append(wire)
         results += [self._memory(other), self._known[4].as_signed() - self._known[3].as_signed()]
-        results += [*self._repeated(one), *self._shared(m, inner)]
+        results += [*self._repeated(one), *self._shared(m, inner), self._memories(one)]
         m.d.comb += self.results.eq(Cat(results))
         return m
 
@@ -94,6 +94,21 @@ class Random(Elaboratable):
         m.d.sync += register.eq(Cat(word[n] ^ word[n + 5 : n + 7] for n in firsts))
         m.d.sync += other.eq(~Cat(*(word[n] & word[n + 1] for n in firsts[1:]), word[0]))
         return wire, register, other
+
+    def _memories(self, m):
+        """Memories with equal addresses; in half of the designs there are enough for a loop."""
+        words = []
+        for number in range(4 - self._seed % 2):
+            m.submodules[f"many_{number}"] = table = memory.Memory(shape=3, depth=8, init=[])
+            write, read = table.write_port(), table.read_port(domain="comb")
+            m.d.comb += [
+                write.en.eq(self.levels[number]),
+                write.addr.eq(self.levels[5:8]),
+                write.data.eq(self.levels[2 * number + 1 : 2 * number + 4]),
+                read.addr.eq(self.levels[8:11]),
+            ]
+            words.append(read.data)
+        return Cat(words)
 
     def _shared(self, m, inner):
         """Ports that are constant, and that carry the same bits as others."""

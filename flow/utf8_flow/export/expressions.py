@@ -21,7 +21,7 @@ from .cells import (
     runs,
 )
 from .constants import Bit
-from .loops import Loop, generate, loop_of
+from .loops import Loop, loop_of
 from .netlist import Netlist
 from .text import LINE, constant, indented
 
@@ -63,12 +63,28 @@ class Expressions(Netlist):
         self._unnamed = 0
         # Names of loop variables, blocks and functions.
         self._other_names: list[str] = []
-        self._variable = "n"
-        while self._variable in self._names:
-            self._variable += "_"
+        # Loop variables: of statements, and of generate blocks.
+        self._variable, self._genvar = self._free("n"), self._free("i")
+        self._has_genvar = False
         # Names of the values that an expression may have; all that were used, by enumerations.
         self._values: Mapping[str, str] = {}
         self._named_values: dict[str, dict[str, str]] = {}
+
+    def _free(self, name: str) -> str:
+        """A name that no signal has."""
+        return self._free(f"{name}_") if name in self._names else name
+
+    def _repeated(self, name: str, turns: int, body: list[str]) -> list[str]:
+        """A generate block of that name."""
+        self._has_genvar = True
+        i = self._genvar
+        head = f"for ({i} = 0; {i} < {turns}; {i} = {i} + 1) begin : {self._noted(name)}"
+        return ["generate", f"  {head}", *indented(indented(body)), "  end", "endgenerate"]
+
+    def _parts(self, vector: Vector, loop: Loop) -> list[str]:
+        """Continuous assignments to the parts of a vector."""
+        assignment = loop.assignment(vector.name, len(vector.bits), "=", self._genvar)
+        return self._repeated(f"{vector.name}_parts", loop.turns, [f"assign {assignment}"])
 
     def _noted(self, name: str) -> str:
         """Note a name that is not that of a signal, so that it is checked to be unique."""
@@ -161,12 +177,10 @@ class Expressions(Netlist):
         with self._enumerated(self._values_of(vector.bits)):
             value = joined([self._run(run, self._part_of) for run in parts]).text
             loop = self._loop(parts, self._part_of)
-        if loop:
-            self._other_names += [f"{vector.name}_n", f"{vector.name}_parts"]
         if vector in self._outputs:
-            return generate(vector, loop) if loop else [f"assign {vector.name} = {value};"]
+            return self._parts(vector, loop) if loop else [f"assign {vector.name} = {value};"]
         if loop:
-            return [f"wire {vector.declaration};", *generate(vector, loop)]
+            return [f"wire {vector.declaration};", *self._parts(vector, loop)]
         return [f"wire {vector.declaration} = {value};"]
 
     # --- tables ---------------------------------------------------------------------------------
@@ -182,7 +196,7 @@ class Expressions(Netlist):
             return []
         name, subject = self._noted(f"{vector.name}_of"), table.subject
         width = vector.declaration.removesuffix(vector.name)
-        argument = Vector(f"its_{subject.name}", subject.bits)
+        argument = Vector(self._free("value"), subject.bits)
         return [
             f"function automatic {width}{name};",
             f"  input {argument.declaration};",
@@ -311,7 +325,7 @@ class Expressions(Netlist):
         return self._expression(bits).text
 
     def _memory_name(self, cell: Cell) -> str:
-        return next(name for name, memory in self._memories.items() if memory is cell)
+        return next(each.name for each in self._memories if cell in each.cells.values())
 
     def _operation(self, cell: Cell, low: int, high: int) -> Expression:
         if cell.type == "$mux":

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from .cells import Expression, Vector, joined
+from .cells import Expression, joined
 
 FEWEST = 4
 """Minimum number of repetitions."""
@@ -26,7 +26,11 @@ class Loop(NamedTuple):
         """The assignment to a part of a vector; ``variable`` is the name of the loop variable."""
         size = width // self.turns
         place = f"{size}*{variable} +: {size}" if size > 1 else variable
-        return f"{target}[{place}] {operator} {self.value.replace(_VARIABLE, variable)};"
+        return f"{target}[{place}] {operator} {self.in_turn(variable)};"
+
+    def in_turn(self, variable: str) -> str:
+        """The value in a turn of a loop; ``variable`` is the name of the loop variable."""
+        return self.value.replace(_VARIABLE, variable)
 
 
 def loop_of(parts: Sequence[Expression], widths: Sequence[int]) -> Loop | None:
@@ -76,18 +80,3 @@ def _index(highs: list[int], lows: list[int]) -> str | None:
     else:
         base = f"{low} - " + ("@" if step == -1 else f"{-step}*@")
     return f"[{base} +: {size}]" if size > 1 else f"[{base}]"
-
-
-def generate(vector: Vector, loop: Loop) -> list[str]:
-    """Continuous assignments to the parts of a vector."""
-    number = f"{vector.name}_n"
-    assignment = loop.assignment(vector.name, len(vector.bits), "=", number)
-    return [
-        f"genvar {number};",
-        "generate",
-        f"  for ({number} = 0; {number} < {loop.turns}; {number} = {number} + 1) "
-        f"begin : {vector.name}_parts",
-        f"    assign {assignment}",
-        "  end",
-        "endgenerate",
-    ]

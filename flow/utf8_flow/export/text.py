@@ -24,6 +24,11 @@ def flat(name: str) -> str:
     return re.sub(r"[\W_]+", "_", name).strip("_")
 
 
+def in_order(name: str) -> str:
+    """Sort key of names: numbers in them sort by value."""
+    return re.sub(r"\d+", lambda number: number[0].zfill(9), name)
+
+
 def snake_case(name: str) -> str:
     """The name of a class as that of a type: ``ErrorKind`` is ``error_kind``."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()

@@ -50,7 +50,7 @@ _FILE = """\
 //
 {reset}
 //
-// Modules, registers and wires have the names of the Amaranth source, where they have one there.
+// Modules, registers and wires have the names of the source, utf8_hdl, where they have one there.
 {notes}//
 // Lint waivers:
 {waivers}
@@ -74,7 +74,9 @@ _NO_INITIAL_VALUES = """\
 Registers have no initial values: before the first clock edge with reset, outputs are unknown."""
 
 _WAIVERS = {"DECLFILENAME": "the file may have any name"}
-_WAIVERS_OF_LANES = _WAIVERS | {"UNUSEDSIGNAL": "some lanes need only a part of a vector"}
+_WAIVERS_OF_LANES = _WAIVERS | {
+    "UNUSEDSIGNAL": "of some vectors not all bits are read; synthesis removes the others"
+}
 
 _CLOCKING = "// clk, rst         clock; synchronous reset, active high"
 

@@ -120,8 +120,8 @@ def ports(design: Any) -> str:
 //   tkeep          a bit for each byte: all, or with tlast the first ones, perhaps none
 {_user(design)}
 //
-// While m_axis_tvalid is low, the other outputs but s_axis_tready are don't care. So is what
-// m_axis_tdata has where m_axis_tkeep is low."""
+// While m_axis_tvalid is low, the other m_axis outputs are don't care. The parts of m_axis_tdata
+// without m_axis_tkeep always are."""
 
 
 def _user(design: Any) -> str:

@@ -175,8 +175,8 @@ class ValidatorComponent(BeatComponent):
 {headers.kinds(design.profile)}
 //   {offset:<14} offset: bytes of the text before it; saturates at all ones
 //
-// Without tlast, tuser is zero. While m_axis_tvalid is low, the other outputs but s_axis_tready
-// are don't care."""
+// Without tlast, tuser is zero. While m_axis_tvalid is low, the other m_axis outputs are don't
+// care."""
 
 
 VALIDATOR = register(ValidatorComponent())

@@ -69,7 +69,7 @@ PORTS = f"""\
 {{kinds}}
 //     bits 7:4     length: how many bytes the token covers
 //
-// While m_axis_tvalid is low, the other outputs but s_axis_tready are don't care."""
+// While m_axis_tvalid is low, the other m_axis outputs are don't care."""
 
 
 class WideDecoder(BeatComponent):

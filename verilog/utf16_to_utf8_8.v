@@ -14,11 +14,11 @@
 //                  Only tlast flushes: without it the newest beat waits for the next one.
 // m_axis_*         the text in UTF-8: dense beats
 //   tdata          bytes, the first one lowest
-//   tkeep          a bit for each byte: all, or with tlast the first ones, perhaps none
-//   tuser          error, with tlast: there is U+FFFD in place of what was not well-formed
+//   tkeep          a bit for each byte: all are set, or with tlast the first ones, or none
+//   tuser          with tlast, error: the text was not well-formed; U+FFFD replaces each error
 //
-// While m_axis_tvalid is low, the other outputs but s_axis_tready are don't care. So is what
-// m_axis_tdata has where m_axis_tkeep is low.
+// While m_axis_tvalid is low, the other m_axis outputs are don't care. In every cycle, so are the
+// parts of m_axis_tdata whose m_axis_tkeep bit is low.
 //
 // Throughput: one beat in every cycle while the consumer is ready; a stalled cycle costs one cycle.
 // s_axis_tready is low during reset and in the first cycle after it.
@@ -31,14 +31,14 @@
 // s_axis_tdata, s_axis_tkeep or s_axis_tlast has no effect while s_axis_tvalid is low. After x on
 // s_axis_tvalid or m_axis_tready, outputs may be x until a reset.
 //
-// Modules, registers and wires have the names of the Amaranth source, where they have one there.
+// Modules, registers and wires have the names of the source, utf8_hdl, where they have one there.
 // (a & c) | (b & ~c) is a multiplexer in plain gates, where a clock enable or a reset would be
 // slower.
 // a ^ {..., &a[1:0], a[0], 1'b1} is a + 1 without a carry chain.
 //
 // Lint waivers:
 //   DECLFILENAME: the file may have any name
-//   UNUSEDSIGNAL: some lanes need only a part of a vector
+//   UNUSEDSIGNAL: of some vectors not all bits are read; synthesis removes the others
 // verilator lint_off DECLFILENAME
 // verilator lint_off UNUSEDSIGNAL
 module utf16_to_utf8_8 (
@@ -125,63 +125,18 @@ module utf16_to_utf8_8 (
   wire [15:0] store_kept;
   wire store_user_of_text;
   wire [127:0] store_data;
-  wire store_even_writes_0;
-  wire store_odd_writes_0;
-  wire store_even_writes_1;
-  wire store_odd_writes_1;
-  wire store_even_writes_2;
-  wire store_odd_writes_2;
-  wire store_even_writes_3;
-  wire store_odd_writes_3;
-  wire store_even_writes_4;
-  wire store_odd_writes_4;
-  wire store_even_writes_5;
-  wire store_odd_writes_5;
-  wire store_even_writes_6;
-  wire store_odd_writes_6;
-  wire store_even_writes_7;
-  wire store_odd_writes_7;
-  wire store_even_writes_8;
-  wire store_odd_writes_8;
-  wire store_even_writes_9;
-  wire store_odd_writes_9;
-  wire store_even_writes_10;
-  wire store_odd_writes_10;
-  wire store_even_writes_11;
-  wire store_odd_writes_11;
-  wire store_even_writes_12;
-  wire store_odd_writes_12;
-  wire store_even_writes_13;
-  wire store_odd_writes_13;
-  wire store_even_writes_14;
-  wire store_odd_writes_14;
-  wire store_even_writes_15;
-  wire store_odd_writes_15;
+  wire [15:0] store_even_writes_0;
+  wire [15:0] store_odd_writes_0;
 
   // Outputs of memory
-  wire [7:0] chunk_0_memory_out;
-  wire [7:0] chunk_0_memory_1_out;
-  wire [7:0] chunk_0_memory_2_out;
-  wire [7:0] chunk_0_memory_3_out;
-  wire [7:0] chunk_0_memory_4_out;
-  wire [7:0] chunk_0_memory_5_out;
-  wire [7:0] chunk_0_memory_6_out;
-  wire [7:0] chunk_0_memory_7_out;
-  wire [7:0] chunk_0_memory_8_out;
-  wire [7:0] chunk_0_memory_9_out;
-  wire [7:0] chunk_0_memory_10_out;
-  wire [7:0] chunk_0_memory_11_out;
-  wire [7:0] chunk_0_memory_12_out;
-  wire [7:0] chunk_0_memory_13_out;
-  wire [7:0] chunk_0_memory_14_out;
-  wire [7:0] chunk_0_memory_15_out;
-  wire [17:0] chunk_1_memory_out;
+  wire [127:0] chunk_0_out;
+  wire [17:0] chunk_1_out;
 
   // Outputs of flow_control
   wire o_valid;
-  wire [5:0] next;
+  wire [5:0] head;
   wire [5:0] flips_if_ready;
-  wire [3:0] next_even;
+  wire [3:0] head_even;
   wire [3:0] even_flips_if_ready;
   wire ready;
   wire accepts;
@@ -288,37 +243,7 @@ module utf16_to_utf8_8 (
     .store_user_of_text(store_user_of_text),
     .store_data(store_data),
     .store_even_writes_0(store_even_writes_0),
-    .store_odd_writes_0(store_odd_writes_0),
-    .store_even_writes_1(store_even_writes_1),
-    .store_odd_writes_1(store_odd_writes_1),
-    .store_even_writes_2(store_even_writes_2),
-    .store_odd_writes_2(store_odd_writes_2),
-    .store_even_writes_3(store_even_writes_3),
-    .store_odd_writes_3(store_odd_writes_3),
-    .store_even_writes_4(store_even_writes_4),
-    .store_odd_writes_4(store_odd_writes_4),
-    .store_even_writes_5(store_even_writes_5),
-    .store_odd_writes_5(store_odd_writes_5),
-    .store_even_writes_6(store_even_writes_6),
-    .store_odd_writes_6(store_odd_writes_6),
-    .store_even_writes_7(store_even_writes_7),
-    .store_odd_writes_7(store_odd_writes_7),
-    .store_even_writes_8(store_even_writes_8),
-    .store_odd_writes_8(store_odd_writes_8),
-    .store_even_writes_9(store_even_writes_9),
-    .store_odd_writes_9(store_odd_writes_9),
-    .store_even_writes_10(store_even_writes_10),
-    .store_odd_writes_10(store_odd_writes_10),
-    .store_even_writes_11(store_even_writes_11),
-    .store_odd_writes_11(store_odd_writes_11),
-    .store_even_writes_12(store_even_writes_12),
-    .store_odd_writes_12(store_odd_writes_12),
-    .store_even_writes_13(store_even_writes_13),
-    .store_odd_writes_13(store_odd_writes_13),
-    .store_even_writes_14(store_even_writes_14),
-    .store_odd_writes_14(store_odd_writes_14),
-    .store_even_writes_15(store_even_writes_15),
-    .store_odd_writes_15(store_odd_writes_15)
+    .store_odd_writes_0(store_odd_writes_0)
   );
 
   utf16_to_utf8_8_memory memory (
@@ -335,57 +260,12 @@ module utf16_to_utf8_8 (
     .store_data(store_data),
     .store_even_writes_0(store_even_writes_0),
     .store_odd_writes_0(store_odd_writes_0),
-    .store_even_writes_1(store_even_writes_1),
-    .store_odd_writes_1(store_odd_writes_1),
-    .store_even_writes_2(store_even_writes_2),
-    .store_odd_writes_2(store_odd_writes_2),
-    .store_even_writes_3(store_even_writes_3),
-    .store_odd_writes_3(store_odd_writes_3),
-    .store_even_writes_4(store_even_writes_4),
-    .store_odd_writes_4(store_odd_writes_4),
-    .store_even_writes_5(store_even_writes_5),
-    .store_odd_writes_5(store_odd_writes_5),
-    .store_even_writes_6(store_even_writes_6),
-    .store_odd_writes_6(store_odd_writes_6),
-    .store_even_writes_7(store_even_writes_7),
-    .store_odd_writes_7(store_odd_writes_7),
-    .store_even_writes_8(store_even_writes_8),
-    .store_odd_writes_8(store_odd_writes_8),
-    .store_even_writes_9(store_even_writes_9),
-    .store_odd_writes_9(store_odd_writes_9),
-    .store_even_writes_10(store_even_writes_10),
-    .store_odd_writes_10(store_odd_writes_10),
-    .store_even_writes_11(store_even_writes_11),
-    .store_odd_writes_11(store_odd_writes_11),
-    .store_even_writes_12(store_even_writes_12),
-    .store_odd_writes_12(store_odd_writes_12),
-    .store_even_writes_13(store_even_writes_13),
-    .store_odd_writes_13(store_odd_writes_13),
-    .store_even_writes_14(store_even_writes_14),
-    .store_odd_writes_14(store_odd_writes_14),
-    .store_even_writes_15(store_even_writes_15),
-    .store_odd_writes_15(store_odd_writes_15),
-    .next(next),
+    .head(head),
     .flips_if_ready(flips_if_ready),
-    .next_even(next_even),
+    .head_even(head_even),
     .even_flips_if_ready(even_flips_if_ready),
-    .chunk_0_memory_out(chunk_0_memory_out),
-    .chunk_0_memory_1_out(chunk_0_memory_1_out),
-    .chunk_0_memory_2_out(chunk_0_memory_2_out),
-    .chunk_0_memory_3_out(chunk_0_memory_3_out),
-    .chunk_0_memory_4_out(chunk_0_memory_4_out),
-    .chunk_0_memory_5_out(chunk_0_memory_5_out),
-    .chunk_0_memory_6_out(chunk_0_memory_6_out),
-    .chunk_0_memory_7_out(chunk_0_memory_7_out),
-    .chunk_0_memory_8_out(chunk_0_memory_8_out),
-    .chunk_0_memory_9_out(chunk_0_memory_9_out),
-    .chunk_0_memory_10_out(chunk_0_memory_10_out),
-    .chunk_0_memory_11_out(chunk_0_memory_11_out),
-    .chunk_0_memory_12_out(chunk_0_memory_12_out),
-    .chunk_0_memory_13_out(chunk_0_memory_13_out),
-    .chunk_0_memory_14_out(chunk_0_memory_14_out),
-    .chunk_0_memory_15_out(chunk_0_memory_15_out),
-    .chunk_1_memory_out(chunk_1_memory_out)
+    .chunk_0_out(chunk_0_out),
+    .chunk_1_out(chunk_1_out)
   );
 
   utf16_to_utf8_8_flow_control flow_control (
@@ -398,9 +278,9 @@ module utf16_to_utf8_8 (
     .give_newest(number),
     .held_newest(held_newest),
     .o_valid(o_valid),
-    .next(next),
+    .head(head),
     .flips_if_ready(flips_if_ready),
-    .next_even(next_even),
+    .head_even(head_even),
     .even_flips_if_ready(even_flips_if_ready),
     .ready(ready),
     .accepts(accepts)
@@ -408,15 +288,11 @@ module utf16_to_utf8_8 (
 
   // Outputs
   assign s_axis_tready = ready;
-  assign m_axis_tdata = {chunk_0_memory_15_out, chunk_0_memory_14_out, chunk_0_memory_13_out,
-      chunk_0_memory_12_out, chunk_0_memory_11_out, chunk_0_memory_10_out, chunk_0_memory_9_out,
-      chunk_0_memory_8_out, chunk_0_memory_7_out, chunk_0_memory_6_out, chunk_0_memory_5_out,
-      chunk_0_memory_4_out, chunk_0_memory_3_out, chunk_0_memory_2_out, chunk_0_memory_1_out,
-      chunk_0_memory_out};
-  assign m_axis_tkeep = chunk_1_memory_out[15:0];
+  assign m_axis_tdata = chunk_0_out;
+  assign m_axis_tkeep = chunk_1_out[15:0];
   assign m_axis_tvalid = o_valid;
-  assign m_axis_tlast = chunk_1_memory_out[16];
-  assign m_axis_tuser = chunk_1_memory_out[17];
+  assign m_axis_tlast = chunk_1_out[16];
+  assign m_axis_tuser = chunk_1_out[17];
 endmodule
 
 module utf16_to_utf8_8_reader (
@@ -458,6 +334,8 @@ module utf16_to_utf8_8_reader (
   output reg [4:0] make_bytes_4,
   (* keep = "true", dont_merge *) output reg make_valid_0
 );
+
+  genvar i;
 
   // Stage 1, units: the units that bytes make
   reg units_valid;
@@ -563,15 +441,14 @@ module utf16_to_utf8_8_reader (
   end
 
   wire [3:0] logic_1;
-  genvar logic_1_n;
   generate
-    for (logic_1_n = 0; logic_1_n < 4; logic_1_n = logic_1_n + 1) begin : logic_1_parts
-      assign logic_1[logic_1_n] = units_there[logic_1_n] &
-          ({units_unit_15[logic_1_n],
-              units_unit_14[logic_1_n],
-              units_unit_13[logic_1_n],
-              units_unit_12[logic_1_n],
-              units_unit_11[logic_1_n]} == 5'h1B);
+    for (i = 0; i < 4; i = i + 1) begin : logic_1_parts
+      assign logic_1[i] = units_there[i] &
+          ({units_unit_15[i],
+              units_unit_14[i],
+              units_unit_13[i],
+              units_unit_12[i],
+              units_unit_11[i]} == 5'h1B);
     end
   endgenerate
   always @(posedge clk) begin
@@ -1370,38 +1247,8 @@ module utf16_to_utf8_8_packing (
   output reg [15:0] store_kept,
   output reg store_user_of_text,
   output reg [127:0] store_data,
-  output reg store_even_writes_0,
-  output reg store_odd_writes_0,
-  output reg store_even_writes_1,
-  output reg store_odd_writes_1,
-  output reg store_even_writes_2,
-  output reg store_odd_writes_2,
-  output reg store_even_writes_3,
-  output reg store_odd_writes_3,
-  output reg store_even_writes_4,
-  output reg store_odd_writes_4,
-  output reg store_even_writes_5,
-  output reg store_odd_writes_5,
-  output reg store_even_writes_6,
-  output reg store_odd_writes_6,
-  output reg store_even_writes_7,
-  output reg store_odd_writes_7,
-  output reg store_even_writes_8,
-  output reg store_odd_writes_8,
-  output reg store_even_writes_9,
-  output reg store_odd_writes_9,
-  output reg store_even_writes_10,
-  output reg store_odd_writes_10,
-  output reg store_even_writes_11,
-  output reg store_odd_writes_11,
-  output reg store_even_writes_12,
-  output reg store_odd_writes_12,
-  output reg store_even_writes_13,
-  output reg store_odd_writes_13,
-  output reg store_even_writes_14,
-  output reg store_odd_writes_14,
-  output reg store_even_writes_15,
-  output reg store_odd_writes_15
+  output reg [15:0] store_even_writes_0,
+  output reg [15:0] store_odd_writes_0
 );
 
   // Stage 10, fours: values in four lanes
@@ -2092,17 +1939,7 @@ module utf16_to_utf8_8_packing (
   // Stage 20, store: values go to their lanes
   initial begin
     store_ends = 1'b0; store_kept = 16'h0; store_user_of_text = 1'b0; store_data = 128'h0;
-    store_even_writes_0 = 1'b0; store_odd_writes_0 = 1'b0; store_even_writes_1 = 1'b0;
-    store_odd_writes_1 = 1'b0; store_even_writes_2 = 1'b0; store_odd_writes_2 = 1'b0;
-    store_even_writes_3 = 1'b0; store_odd_writes_3 = 1'b0; store_even_writes_4 = 1'b0;
-    store_odd_writes_4 = 1'b0; store_even_writes_5 = 1'b0; store_odd_writes_5 = 1'b0;
-    store_even_writes_6 = 1'b0; store_odd_writes_6 = 1'b0; store_even_writes_7 = 1'b0;
-    store_odd_writes_7 = 1'b0; store_even_writes_8 = 1'b0; store_odd_writes_8 = 1'b0;
-    store_even_writes_9 = 1'b0; store_odd_writes_9 = 1'b0; store_even_writes_10 = 1'b0;
-    store_odd_writes_10 = 1'b0; store_even_writes_11 = 1'b0; store_odd_writes_11 = 1'b0;
-    store_even_writes_12 = 1'b0; store_odd_writes_12 = 1'b0; store_even_writes_13 = 1'b0;
-    store_odd_writes_13 = 1'b0; store_even_writes_14 = 1'b0; store_odd_writes_14 = 1'b0;
-    store_even_writes_15 = 1'b0; store_odd_writes_15 = 1'b0;
+    store_even_writes_0 = 16'h0; store_odd_writes_0 = 16'h0;
   end
 
   always @(posedge clk) begin
@@ -2110,44 +1947,10 @@ module utf16_to_utf8_8_packing (
     store_kept <= aim_kept;
     store_user_of_text <= aim_user_of_text;
     store_data <= aim_data;
-    store_even_writes_0 <= (aim_even_if_held_0 & aim_held[0]) | (aim_even_if_free_0 & ~aim_held[0]);
-    store_odd_writes_0 <= (aim_odd_if_held_0 & aim_held[0]) | (aim_odd_if_free_0 & ~aim_held[0]);
-    store_even_writes_1 <= (aim_even_if_held_0 & aim_held[1]) | (aim_even_if_free_0 & ~aim_held[1]);
-    store_odd_writes_1 <= (aim_odd_if_held_0 & aim_held[1]) | (aim_odd_if_free_0 & ~aim_held[1]);
-    store_even_writes_2 <= (aim_even_if_held_0 & aim_held[2]) | (aim_even_if_free_0 & ~aim_held[2]);
-    store_odd_writes_2 <= (aim_odd_if_held_0 & aim_held[2]) | (aim_odd_if_free_0 & ~aim_held[2]);
-    store_even_writes_3 <= (aim_even_if_held_0 & aim_held[3]) | (aim_even_if_free_0 & ~aim_held[3]);
-    store_odd_writes_3 <= (aim_odd_if_held_0 & aim_held[3]) | (aim_odd_if_free_0 & ~aim_held[3]);
-    store_even_writes_4 <= (aim_even_if_held_0 & aim_held[4]) | (aim_even_if_free_0 & ~aim_held[4]);
-    store_odd_writes_4 <= (aim_odd_if_held_0 & aim_held[4]) | (aim_odd_if_free_0 & ~aim_held[4]);
-    store_even_writes_5 <= (aim_even_if_held_0 & aim_held[5]) | (aim_even_if_free_0 & ~aim_held[5]);
-    store_odd_writes_5 <= (aim_odd_if_held_0 & aim_held[5]) | (aim_odd_if_free_0 & ~aim_held[5]);
-    store_even_writes_6 <= (aim_even_if_held_0 & aim_held[6]) | (aim_even_if_free_0 & ~aim_held[6]);
-    store_odd_writes_6 <= (aim_odd_if_held_0 & aim_held[6]) | (aim_odd_if_free_0 & ~aim_held[6]);
-    store_even_writes_7 <= (aim_even_if_held_0 & aim_held[7]) | (aim_even_if_free_0 & ~aim_held[7]);
-    store_odd_writes_7 <= (aim_odd_if_held_0 & aim_held[7]) | (aim_odd_if_free_0 & ~aim_held[7]);
-    store_even_writes_8 <= (aim_even_if_held_0 & aim_held[8]) | (aim_even_if_free_0 & ~aim_held[8]);
-    store_odd_writes_8 <= (aim_odd_if_held_0 & aim_held[8]) | (aim_odd_if_free_0 & ~aim_held[8]);
-    store_even_writes_9 <= (aim_even_if_held_0 & aim_held[9]) | (aim_even_if_free_0 & ~aim_held[9]);
-    store_odd_writes_9 <= (aim_odd_if_held_0 & aim_held[9]) | (aim_odd_if_free_0 & ~aim_held[9]);
-    store_even_writes_10 <= (aim_even_if_held_0 & aim_held[10]) |
-        (aim_even_if_free_0 & ~aim_held[10]);
-    store_odd_writes_10 <= (aim_odd_if_held_0 & aim_held[10]) | (aim_odd_if_free_0 & ~aim_held[10]);
-    store_even_writes_11 <= (aim_even_if_held_0 & aim_held[11]) |
-        (aim_even_if_free_0 & ~aim_held[11]);
-    store_odd_writes_11 <= (aim_odd_if_held_0 & aim_held[11]) | (aim_odd_if_free_0 & ~aim_held[11]);
-    store_even_writes_12 <= (aim_even_if_held_0 & aim_held[12]) |
-        (aim_even_if_free_0 & ~aim_held[12]);
-    store_odd_writes_12 <= (aim_odd_if_held_0 & aim_held[12]) | (aim_odd_if_free_0 & ~aim_held[12]);
-    store_even_writes_13 <= (aim_even_if_held_0 & aim_held[13]) |
-        (aim_even_if_free_0 & ~aim_held[13]);
-    store_odd_writes_13 <= (aim_odd_if_held_0 & aim_held[13]) | (aim_odd_if_free_0 & ~aim_held[13]);
-    store_even_writes_14 <= (aim_even_if_held_0 & aim_held[14]) |
-        (aim_even_if_free_0 & ~aim_held[14]);
-    store_odd_writes_14 <= (aim_odd_if_held_0 & aim_held[14]) | (aim_odd_if_free_0 & ~aim_held[14]);
-    store_even_writes_15 <= (aim_even_if_held_0 & aim_held[15]) |
-        (aim_even_if_free_0 & ~aim_held[15]);
-    store_odd_writes_15 <= (aim_odd_if_held_0 & aim_held[15]) | (aim_odd_if_free_0 & ~aim_held[15]);
+    store_even_writes_0 <= ({16{aim_even_if_held_0}} & aim_held) |
+        ({16{aim_even_if_free_0}} & ~aim_held);
+    store_odd_writes_0 <= ({16{aim_odd_if_held_0}} & aim_held) |
+        ({16{aim_odd_if_free_0}} & ~aim_held);
   end
 endmodule
 
@@ -2163,488 +1966,74 @@ module utf16_to_utf8_8_memory (
   input wire [15:0] store_kept,
   input wire store_user_of_text,
   input wire [127:0] store_data,
-  input wire store_even_writes_0,
-  input wire store_odd_writes_0,
-  input wire store_even_writes_1,
-  input wire store_odd_writes_1,
-  input wire store_even_writes_2,
-  input wire store_odd_writes_2,
-  input wire store_even_writes_3,
-  input wire store_odd_writes_3,
-  input wire store_even_writes_4,
-  input wire store_odd_writes_4,
-  input wire store_even_writes_5,
-  input wire store_odd_writes_5,
-  input wire store_even_writes_6,
-  input wire store_odd_writes_6,
-  input wire store_even_writes_7,
-  input wire store_odd_writes_7,
-  input wire store_even_writes_8,
-  input wire store_odd_writes_8,
-  input wire store_even_writes_9,
-  input wire store_odd_writes_9,
-  input wire store_even_writes_10,
-  input wire store_odd_writes_10,
-  input wire store_even_writes_11,
-  input wire store_odd_writes_11,
-  input wire store_even_writes_12,
-  input wire store_odd_writes_12,
-  input wire store_even_writes_13,
-  input wire store_odd_writes_13,
-  input wire store_even_writes_14,
-  input wire store_odd_writes_14,
-  input wire store_even_writes_15,
-  input wire store_odd_writes_15,
-  input wire [5:0] next,
+  input wire [15:0] store_even_writes_0,
+  input wire [15:0] store_odd_writes_0,
+  input wire [5:0] head,
   input wire [5:0] flips_if_ready,
-  input wire [3:0] next_even,
+  input wire [3:0] head_even,
   input wire [3:0] even_flips_if_ready,
-  output wire [7:0] chunk_0_memory_out,
-  output wire [7:0] chunk_0_memory_1_out,
-  output wire [7:0] chunk_0_memory_2_out,
-  output wire [7:0] chunk_0_memory_3_out,
-  output wire [7:0] chunk_0_memory_4_out,
-  output wire [7:0] chunk_0_memory_5_out,
-  output wire [7:0] chunk_0_memory_6_out,
-  output wire [7:0] chunk_0_memory_7_out,
-  output wire [7:0] chunk_0_memory_8_out,
-  output wire [7:0] chunk_0_memory_9_out,
-  output wire [7:0] chunk_0_memory_10_out,
-  output wire [7:0] chunk_0_memory_11_out,
-  output wire [7:0] chunk_0_memory_12_out,
-  output wire [7:0] chunk_0_memory_13_out,
-  output wire [7:0] chunk_0_memory_14_out,
-  output wire [7:0] chunk_0_memory_15_out,
-  output wire [17:0] chunk_1_memory_out
+  output wire [127:0] chunk_0_out,
+  output wire [17:0] chunk_1_out
 );
+
+  genvar i;
 
   // Memory, chunk_0
   // Registers with attributes are copies near their loads. The attributes keep Vivado
   // and Quartus from merging them; a redundant term in their next value, Yosys.
-  reg [7:0] chunk_0_memory_even_read;
-  reg [7:0] chunk_0_memory_odd_read;
-  reg [7:0] chunk_0_memory_1_even_read;
-  reg [7:0] chunk_0_memory_1_odd_read;
-  reg [7:0] chunk_0_memory_2_even_read;
-  reg [7:0] chunk_0_memory_2_odd_read;
-  reg [7:0] chunk_0_memory_3_even_read;
-  reg [7:0] chunk_0_memory_3_odd_read;
-  reg [7:0] chunk_0_memory_4_even_read;
-  reg [7:0] chunk_0_memory_4_odd_read;
-  reg [7:0] chunk_0_memory_5_even_read;
-  reg [7:0] chunk_0_memory_5_odd_read;
-  reg [7:0] chunk_0_memory_6_even_read;
-  reg [7:0] chunk_0_memory_6_odd_read;
-  reg [7:0] chunk_0_memory_7_even_read;
-  reg [7:0] chunk_0_memory_7_odd_read;
-  reg [7:0] chunk_0_memory_8_even_read;
-  reg [7:0] chunk_0_memory_8_odd_read;
-  reg [7:0] chunk_0_memory_9_even_read;
-  reg [7:0] chunk_0_memory_9_odd_read;
-  reg [7:0] chunk_0_memory_10_even_read;
-  reg [7:0] chunk_0_memory_10_odd_read;
-  reg [7:0] chunk_0_memory_11_even_read;
-  reg [7:0] chunk_0_memory_11_odd_read;
-  reg [7:0] chunk_0_memory_12_even_read;
-  reg [7:0] chunk_0_memory_12_odd_read;
-  reg [7:0] chunk_0_memory_13_even_read;
-  reg [7:0] chunk_0_memory_13_odd_read;
-  reg [7:0] chunk_0_memory_14_even_read;
-  reg [7:0] chunk_0_memory_14_odd_read;
-  reg [7:0] chunk_0_memory_15_even_read;
-  reg [7:0] chunk_0_memory_15_odd_read;
+  reg [127:0] chunk_0_even_read;
+  reg [127:0] chunk_0_odd_read;
   reg [3:0] chunk_0_even_next;
   reg [3:0] chunk_0_odd_next;
   reg chunk_0_is_odd;
   (* keep = "true", dont_merge *) reg [3:0] chunk_0_even_place;
   (* keep = "true", dont_merge *) reg [3:0] chunk_0_odd_place;
   initial begin
-    chunk_0_memory_even_read = 8'h0; chunk_0_memory_odd_read = 8'h0;
-    chunk_0_memory_1_even_read = 8'h0; chunk_0_memory_1_odd_read = 8'h0;
-    chunk_0_memory_2_even_read = 8'h0; chunk_0_memory_2_odd_read = 8'h0;
-    chunk_0_memory_3_even_read = 8'h0; chunk_0_memory_3_odd_read = 8'h0;
-    chunk_0_memory_4_even_read = 8'h0; chunk_0_memory_4_odd_read = 8'h0;
-    chunk_0_memory_5_even_read = 8'h0; chunk_0_memory_5_odd_read = 8'h0;
-    chunk_0_memory_6_even_read = 8'h0; chunk_0_memory_6_odd_read = 8'h0;
-    chunk_0_memory_7_even_read = 8'h0; chunk_0_memory_7_odd_read = 8'h0;
-    chunk_0_memory_8_even_read = 8'h0; chunk_0_memory_8_odd_read = 8'h0;
-    chunk_0_memory_9_even_read = 8'h0; chunk_0_memory_9_odd_read = 8'h0;
-    chunk_0_memory_10_even_read = 8'h0; chunk_0_memory_10_odd_read = 8'h0;
-    chunk_0_memory_11_even_read = 8'h0; chunk_0_memory_11_odd_read = 8'h0;
-    chunk_0_memory_12_even_read = 8'h0; chunk_0_memory_12_odd_read = 8'h0;
-    chunk_0_memory_13_even_read = 8'h0; chunk_0_memory_13_odd_read = 8'h0;
-    chunk_0_memory_14_even_read = 8'h0; chunk_0_memory_14_odd_read = 8'h0;
-    chunk_0_memory_15_even_read = 8'h0; chunk_0_memory_15_odd_read = 8'h0; chunk_0_is_odd = 1'b0;
+    chunk_0_even_read = 128'h0; chunk_0_odd_read = 128'h0; chunk_0_is_odd = 1'b0;
     chunk_0_even_place = 4'h0; chunk_0_odd_place = 4'h0;
   end
   // Memory is read without a clock, at a registered address: distributed RAM, or
   // block RAM that contains the address register.
-  reg [7:0] chunk_0_memory_10_even [0:15];
-  initial begin : chunk_0_memory_10_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_10_even[n] = 8'h0;
-  end
-  reg [7:0] chunk_0_memory_10_odd [0:15];
-  initial begin : chunk_0_memory_10_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_10_odd[n] = 8'h0;
-  end
-  reg [7:0] chunk_0_memory_11_even [0:15];
-  initial begin : chunk_0_memory_11_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_11_even[n] = 8'h0;
-  end
-  reg [7:0] chunk_0_memory_11_odd [0:15];
-  initial begin : chunk_0_memory_11_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_11_odd[n] = 8'h0;
-  end
-  reg [7:0] chunk_0_memory_12_even [0:15];
-  initial begin : chunk_0_memory_12_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_12_even[n] = 8'h0;
-  end
-  reg [7:0] chunk_0_memory_12_odd [0:15];
-  initial begin : chunk_0_memory_12_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_12_odd[n] = 8'h0;
-  end
-  reg [7:0] chunk_0_memory_13_even [0:15];
-  initial begin : chunk_0_memory_13_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_13_even[n] = 8'h0;
-  end
-  reg [7:0] chunk_0_memory_13_odd [0:15];
-  initial begin : chunk_0_memory_13_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_13_odd[n] = 8'h0;
-  end
-  reg [7:0] chunk_0_memory_14_even [0:15];
-  initial begin : chunk_0_memory_14_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_14_even[n] = 8'h0;
-  end
-  reg [7:0] chunk_0_memory_14_odd [0:15];
-  initial begin : chunk_0_memory_14_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_14_odd[n] = 8'h0;
-  end
-  reg [7:0] chunk_0_memory_15_even [0:15];
-  initial begin : chunk_0_memory_15_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_15_even[n] = 8'h0;
-  end
-  reg [7:0] chunk_0_memory_15_odd [0:15];
-  initial begin : chunk_0_memory_15_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_15_odd[n] = 8'h0;
-  end
-  reg [7:0] chunk_0_memory_1_even [0:15];
-  initial begin : chunk_0_memory_1_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_1_even[n] = 8'h0;
-  end
-  reg [7:0] chunk_0_memory_1_odd [0:15];
-  initial begin : chunk_0_memory_1_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_1_odd[n] = 8'h0;
-  end
-  reg [7:0] chunk_0_memory_2_even [0:15];
-  initial begin : chunk_0_memory_2_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_2_even[n] = 8'h0;
-  end
-  reg [7:0] chunk_0_memory_2_odd [0:15];
-  initial begin : chunk_0_memory_2_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_2_odd[n] = 8'h0;
-  end
-  reg [7:0] chunk_0_memory_3_even [0:15];
-  initial begin : chunk_0_memory_3_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_3_even[n] = 8'h0;
-  end
-  reg [7:0] chunk_0_memory_3_odd [0:15];
-  initial begin : chunk_0_memory_3_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_3_odd[n] = 8'h0;
-  end
-  reg [7:0] chunk_0_memory_4_even [0:15];
-  initial begin : chunk_0_memory_4_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_4_even[n] = 8'h0;
-  end
-  reg [7:0] chunk_0_memory_4_odd [0:15];
-  initial begin : chunk_0_memory_4_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_4_odd[n] = 8'h0;
-  end
-  reg [7:0] chunk_0_memory_5_even [0:15];
-  initial begin : chunk_0_memory_5_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_5_even[n] = 8'h0;
-  end
-  reg [7:0] chunk_0_memory_5_odd [0:15];
-  initial begin : chunk_0_memory_5_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_5_odd[n] = 8'h0;
-  end
-  reg [7:0] chunk_0_memory_6_even [0:15];
-  initial begin : chunk_0_memory_6_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_6_even[n] = 8'h0;
-  end
-  reg [7:0] chunk_0_memory_6_odd [0:15];
-  initial begin : chunk_0_memory_6_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_6_odd[n] = 8'h0;
-  end
-  reg [7:0] chunk_0_memory_7_even [0:15];
-  initial begin : chunk_0_memory_7_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_7_even[n] = 8'h0;
-  end
-  reg [7:0] chunk_0_memory_7_odd [0:15];
-  initial begin : chunk_0_memory_7_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_7_odd[n] = 8'h0;
-  end
-  reg [7:0] chunk_0_memory_8_even [0:15];
-  initial begin : chunk_0_memory_8_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_8_even[n] = 8'h0;
-  end
-  reg [7:0] chunk_0_memory_8_odd [0:15];
-  initial begin : chunk_0_memory_8_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_8_odd[n] = 8'h0;
-  end
-  reg [7:0] chunk_0_memory_9_even [0:15];
-  initial begin : chunk_0_memory_9_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_9_even[n] = 8'h0;
-  end
-  reg [7:0] chunk_0_memory_9_odd [0:15];
-  initial begin : chunk_0_memory_9_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_9_odd[n] = 8'h0;
-  end
-  reg [7:0] chunk_0_memory_even [0:15];
-  initial begin : chunk_0_memory_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_even[n] = 8'h0;
-  end
-  reg [7:0] chunk_0_memory_odd [0:15];
-  initial begin : chunk_0_memory_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_odd[n] = 8'h0;
-  end
 
-  wire [7:0] chunk_0_memory_even_word = chunk_0_memory_even[chunk_0_even_next];
-  wire [7:0] chunk_0_memory_odd_word = chunk_0_memory_odd[chunk_0_odd_next];
-  wire [7:0] chunk_0_memory_1_even_word = chunk_0_memory_1_even[chunk_0_even_next];
-  wire [7:0] chunk_0_memory_1_odd_word = chunk_0_memory_1_odd[chunk_0_odd_next];
-  wire [7:0] chunk_0_memory_2_even_word = chunk_0_memory_2_even[chunk_0_even_next];
-  wire [7:0] chunk_0_memory_2_odd_word = chunk_0_memory_2_odd[chunk_0_odd_next];
-  wire [7:0] chunk_0_memory_3_even_word = chunk_0_memory_3_even[chunk_0_even_next];
-  wire [7:0] chunk_0_memory_3_odd_word = chunk_0_memory_3_odd[chunk_0_odd_next];
-  wire [7:0] chunk_0_memory_4_even_word = chunk_0_memory_4_even[chunk_0_even_next];
-  wire [7:0] chunk_0_memory_4_odd_word = chunk_0_memory_4_odd[chunk_0_odd_next];
-  wire [7:0] chunk_0_memory_5_even_word = chunk_0_memory_5_even[chunk_0_even_next];
-  wire [7:0] chunk_0_memory_5_odd_word = chunk_0_memory_5_odd[chunk_0_odd_next];
-  wire [7:0] chunk_0_memory_6_even_word = chunk_0_memory_6_even[chunk_0_even_next];
-  wire [7:0] chunk_0_memory_6_odd_word = chunk_0_memory_6_odd[chunk_0_odd_next];
-  wire [7:0] chunk_0_memory_7_even_word = chunk_0_memory_7_even[chunk_0_even_next];
-  wire [7:0] chunk_0_memory_7_odd_word = chunk_0_memory_7_odd[chunk_0_odd_next];
-  wire [7:0] chunk_0_memory_8_even_word = chunk_0_memory_8_even[chunk_0_even_next];
-  wire [7:0] chunk_0_memory_8_odd_word = chunk_0_memory_8_odd[chunk_0_odd_next];
-  wire [7:0] chunk_0_memory_9_even_word = chunk_0_memory_9_even[chunk_0_even_next];
-  wire [7:0] chunk_0_memory_9_odd_word = chunk_0_memory_9_odd[chunk_0_odd_next];
-  wire [7:0] chunk_0_memory_10_even_word = chunk_0_memory_10_even[chunk_0_even_next];
-  wire [7:0] chunk_0_memory_10_odd_word = chunk_0_memory_10_odd[chunk_0_odd_next];
-  wire [7:0] chunk_0_memory_11_even_word = chunk_0_memory_11_even[chunk_0_even_next];
-  wire [7:0] chunk_0_memory_11_odd_word = chunk_0_memory_11_odd[chunk_0_odd_next];
-  wire [7:0] chunk_0_memory_12_even_word = chunk_0_memory_12_even[chunk_0_even_next];
-  wire [7:0] chunk_0_memory_12_odd_word = chunk_0_memory_12_odd[chunk_0_odd_next];
-  wire [7:0] chunk_0_memory_13_even_word = chunk_0_memory_13_even[chunk_0_even_next];
-  wire [7:0] chunk_0_memory_13_odd_word = chunk_0_memory_13_odd[chunk_0_odd_next];
-  wire [7:0] chunk_0_memory_14_even_word = chunk_0_memory_14_even[chunk_0_even_next];
-  wire [7:0] chunk_0_memory_14_odd_word = chunk_0_memory_14_odd[chunk_0_odd_next];
-  wire [7:0] chunk_0_memory_15_even_word = chunk_0_memory_15_even[chunk_0_even_next];
-  wire [7:0] chunk_0_memory_15_odd_word = chunk_0_memory_15_odd[chunk_0_odd_next];
-  always @(posedge clk) begin
-    if (store_even_writes_10) begin
-      chunk_0_memory_10_even[chunk_0_even_place] <= store_data[87:80];
+  wire [127:0] chunk_0_memory_even_word;
+  generate
+    for (i = 0; i < 16; i = i + 1) begin : chunk_0_memory_even
+      reg [7:0] words [0:15];
+      initial begin : words_zeros
+        integer n;
+        for (n = 0; n <= 15; n = n + 1) words[n] = 8'h0;
+      end
+      always @(posedge clk) begin
+        if (store_even_writes_0[i]) words[chunk_0_even_place] <= store_data[8*i +: 8];
+      end
+      assign chunk_0_memory_even_word[8*i +: 8] = words[chunk_0_even_next];
     end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_10) chunk_0_memory_10_odd[chunk_0_odd_place] <= store_data[87:80];
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_11) begin
-      chunk_0_memory_11_even[chunk_0_even_place] <= store_data[95:88];
+  endgenerate
+  wire [127:0] chunk_0_memory_odd_word;
+  generate
+    for (i = 0; i < 16; i = i + 1) begin : chunk_0_memory_odd
+      reg [7:0] words [0:15];
+      initial begin : words_zeros
+        integer n;
+        for (n = 0; n <= 15; n = n + 1) words[n] = 8'h0;
+      end
+      always @(posedge clk) begin
+        if (store_odd_writes_0[i]) words[chunk_0_odd_place] <= store_data[8*i +: 8];
+      end
+      assign chunk_0_memory_odd_word[8*i +: 8] = words[chunk_0_odd_next];
     end
-  end
+  endgenerate
   always @(posedge clk) begin
-    if (store_odd_writes_11) chunk_0_memory_11_odd[chunk_0_odd_place] <= store_data[95:88];
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_12) begin
-      chunk_0_memory_12_even[chunk_0_even_place] <= store_data[103:96];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_12) begin
-      chunk_0_memory_12_odd[chunk_0_odd_place] <= store_data[103:96];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_13) begin
-      chunk_0_memory_13_even[chunk_0_even_place] <= store_data[111:104];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_13) begin
-      chunk_0_memory_13_odd[chunk_0_odd_place] <= store_data[111:104];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_14) begin
-      chunk_0_memory_14_even[chunk_0_even_place] <= store_data[119:112];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_14) begin
-      chunk_0_memory_14_odd[chunk_0_odd_place] <= store_data[119:112];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_15) begin
-      chunk_0_memory_15_even[chunk_0_even_place] <= store_data[127:120];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_15) begin
-      chunk_0_memory_15_odd[chunk_0_odd_place] <= store_data[127:120];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_1) chunk_0_memory_1_even[chunk_0_even_place] <= store_data[15:8];
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_1) chunk_0_memory_1_odd[chunk_0_odd_place] <= store_data[15:8];
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_2) begin
-      chunk_0_memory_2_even[chunk_0_even_place] <= store_data[23:16];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_2) chunk_0_memory_2_odd[chunk_0_odd_place] <= store_data[23:16];
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_3) begin
-      chunk_0_memory_3_even[chunk_0_even_place] <= store_data[31:24];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_3) chunk_0_memory_3_odd[chunk_0_odd_place] <= store_data[31:24];
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_4) begin
-      chunk_0_memory_4_even[chunk_0_even_place] <= store_data[39:32];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_4) chunk_0_memory_4_odd[chunk_0_odd_place] <= store_data[39:32];
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_5) begin
-      chunk_0_memory_5_even[chunk_0_even_place] <= store_data[47:40];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_5) chunk_0_memory_5_odd[chunk_0_odd_place] <= store_data[47:40];
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_6) begin
-      chunk_0_memory_6_even[chunk_0_even_place] <= store_data[55:48];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_6) chunk_0_memory_6_odd[chunk_0_odd_place] <= store_data[55:48];
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_7) begin
-      chunk_0_memory_7_even[chunk_0_even_place] <= store_data[63:56];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_7) chunk_0_memory_7_odd[chunk_0_odd_place] <= store_data[63:56];
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_8) begin
-      chunk_0_memory_8_even[chunk_0_even_place] <= store_data[71:64];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_8) chunk_0_memory_8_odd[chunk_0_odd_place] <= store_data[71:64];
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_9) begin
-      chunk_0_memory_9_even[chunk_0_even_place] <= store_data[79:72];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_9) chunk_0_memory_9_odd[chunk_0_odd_place] <= store_data[79:72];
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_0) chunk_0_memory_even[chunk_0_even_place] <= store_data[7:0];
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_0) chunk_0_memory_odd[chunk_0_odd_place] <= store_data[7:0];
-  end
-  always @(posedge clk) begin
-    chunk_0_memory_even_read <= chunk_0_memory_even_word;
-    chunk_0_memory_odd_read <= chunk_0_memory_odd_word;
-    chunk_0_memory_1_even_read <= chunk_0_memory_1_even_word;
-    chunk_0_memory_1_odd_read <= chunk_0_memory_1_odd_word;
-    chunk_0_memory_2_even_read <= chunk_0_memory_2_even_word;
-    chunk_0_memory_2_odd_read <= chunk_0_memory_2_odd_word;
-    chunk_0_memory_3_even_read <= chunk_0_memory_3_even_word;
-    chunk_0_memory_3_odd_read <= chunk_0_memory_3_odd_word;
-    chunk_0_memory_4_even_read <= chunk_0_memory_4_even_word;
-    chunk_0_memory_4_odd_read <= chunk_0_memory_4_odd_word;
-    chunk_0_memory_5_even_read <= chunk_0_memory_5_even_word;
-    chunk_0_memory_5_odd_read <= chunk_0_memory_5_odd_word;
-    chunk_0_memory_6_even_read <= chunk_0_memory_6_even_word;
-    chunk_0_memory_6_odd_read <= chunk_0_memory_6_odd_word;
-    chunk_0_memory_7_even_read <= chunk_0_memory_7_even_word;
-    chunk_0_memory_7_odd_read <= chunk_0_memory_7_odd_word;
-    chunk_0_memory_8_even_read <= chunk_0_memory_8_even_word;
-    chunk_0_memory_8_odd_read <= chunk_0_memory_8_odd_word;
-    chunk_0_memory_9_even_read <= chunk_0_memory_9_even_word;
-    chunk_0_memory_9_odd_read <= chunk_0_memory_9_odd_word;
-    chunk_0_memory_10_even_read <= chunk_0_memory_10_even_word;
-    chunk_0_memory_10_odd_read <= chunk_0_memory_10_odd_word;
-    chunk_0_memory_11_even_read <= chunk_0_memory_11_even_word;
-    chunk_0_memory_11_odd_read <= chunk_0_memory_11_odd_word;
-    chunk_0_memory_12_even_read <= chunk_0_memory_12_even_word;
-    chunk_0_memory_12_odd_read <= chunk_0_memory_12_odd_word;
-    chunk_0_memory_13_even_read <= chunk_0_memory_13_even_word;
-    chunk_0_memory_13_odd_read <= chunk_0_memory_13_odd_word;
-    chunk_0_memory_14_even_read <= chunk_0_memory_14_even_word;
-    chunk_0_memory_14_odd_read <= chunk_0_memory_14_odd_word;
-    chunk_0_memory_15_even_read <= chunk_0_memory_15_even_word;
-    chunk_0_memory_15_odd_read <= chunk_0_memory_15_odd_word;
-    chunk_0_even_next <= ((next_even ^ even_flips_if_ready) & {4{o_ready}}) |
-        (((chunk_0_even_next & even_flips_if_ready) | (next_even & ~even_flips_if_ready)) &
+    chunk_0_even_read <= chunk_0_memory_even_word;
+    chunk_0_odd_read <= chunk_0_memory_odd_word;
+    chunk_0_even_next <= ((head_even ^ even_flips_if_ready) & {4{o_ready}}) |
+        (((chunk_0_even_next & even_flips_if_ready) | (head_even & ~even_flips_if_ready)) &
             ~{4{o_ready}});
-    chunk_0_odd_next <= ((next[4:1] ^ flips_if_ready[4:1]) & {4{o_ready}}) |
-        (((chunk_0_odd_next & flips_if_ready[4:1]) | (next[4:1] & ~flips_if_ready[4:1])) &
+    chunk_0_odd_next <= ((head[4:1] ^ flips_if_ready[4:1]) & {4{o_ready}}) |
+        (((chunk_0_odd_next & flips_if_ready[4:1]) | (head[4:1] & ~flips_if_ready[4:1])) &
             ~{4{o_ready}});
-    chunk_0_is_odd <= ((next[0] ^ flips_if_ready[0]) & o_ready) |
-        (((chunk_0_is_odd & flips_if_ready[0]) | (next[0] & ~flips_if_ready[0])) & ~o_ready);
+    chunk_0_is_odd <= ((head[0] ^ flips_if_ready[0]) & o_ready) |
+        (((chunk_0_is_odd & flips_if_ready[0]) | (head[0] & ~flips_if_ready[0])) & ~o_ready);
     chunk_0_even_place <= aim_even_place | (aim_even_place & chunk_0_even_place);
     chunk_0_odd_place <= aim_odd_place | (aim_odd_place & chunk_0_odd_place);
   end
@@ -2655,14 +2044,14 @@ module utf16_to_utf8_8_memory (
   (* keep = "true", dont_merge *) reg chunk_1_even_writes;
   (* keep = "true", dont_merge *) reg chunk_1_odd_writes;
   (* keep = "true", dont_merge *) reg [3:0] chunk_1_place;
-  reg [17:0] chunk_1_memory_even_read;
-  reg [17:0] chunk_1_memory_odd_read;
+  reg [17:0] chunk_1_even_read;
+  reg [17:0] chunk_1_odd_read;
   reg [3:0] chunk_1_even_next;
   reg [3:0] chunk_1_odd_next;
   reg chunk_1_is_odd;
   initial begin
     chunk_1_even_writes = 1'b0; chunk_1_odd_writes = 1'b0; chunk_1_place = 4'h0;
-    chunk_1_memory_even_read = 18'h0; chunk_1_memory_odd_read = 18'h0; chunk_1_is_odd = 1'b0;
+    chunk_1_even_read = 18'h0; chunk_1_odd_read = 18'h0; chunk_1_is_odd = 1'b0;
   end
   // Memory is read without a clock, at a registered address: distributed RAM, or
   // block RAM that contains the address register.
@@ -2705,53 +2094,23 @@ module utf16_to_utf8_8_memory (
           (aim_valid & aim_newest[0] & chunk_1_odd_writes);
       chunk_1_place <= aim_newest[4:1] | (aim_newest[4:1] & chunk_1_place);
     end
-    chunk_1_memory_even_read <= chunk_1_memory_even_word;
-    chunk_1_memory_odd_read <= chunk_1_memory_odd_word;
-    chunk_1_even_next <= ((next_even ^ even_flips_if_ready) & {4{o_ready}}) |
-        (((chunk_1_even_next & even_flips_if_ready) | (next_even & ~even_flips_if_ready)) &
+    chunk_1_even_read <= chunk_1_memory_even_word;
+    chunk_1_odd_read <= chunk_1_memory_odd_word;
+    chunk_1_even_next <= ((head_even ^ even_flips_if_ready) & {4{o_ready}}) |
+        (((chunk_1_even_next & even_flips_if_ready) | (head_even & ~even_flips_if_ready)) &
             ~{4{o_ready}});
-    chunk_1_odd_next <= ((next[4:1] ^ flips_if_ready[4:1]) & {4{o_ready}}) |
-        (((chunk_1_odd_next & flips_if_ready[4:1]) | (next[4:1] & ~flips_if_ready[4:1])) &
+    chunk_1_odd_next <= ((head[4:1] ^ flips_if_ready[4:1]) & {4{o_ready}}) |
+        (((chunk_1_odd_next & flips_if_ready[4:1]) | (head[4:1] & ~flips_if_ready[4:1])) &
             ~{4{o_ready}});
-    chunk_1_is_odd <= ((next[0] ^ flips_if_ready[0]) & o_ready) |
-        (((chunk_1_is_odd & flips_if_ready[0]) | (next[0] & ~flips_if_ready[0])) & ~o_ready);
+    chunk_1_is_odd <= ((head[0] ^ flips_if_ready[0]) & o_ready) |
+        (((chunk_1_is_odd & flips_if_ready[0]) | (head[0] & ~flips_if_ready[0])) & ~o_ready);
   end
 
   // Outputs
-  assign chunk_0_memory_out = (chunk_0_memory_odd_read & {8{chunk_0_is_odd}}) |
-      (chunk_0_memory_even_read & ~{8{chunk_0_is_odd}});
-  assign chunk_0_memory_1_out = (chunk_0_memory_1_odd_read & {8{chunk_0_is_odd}}) |
-      (chunk_0_memory_1_even_read & ~{8{chunk_0_is_odd}});
-  assign chunk_0_memory_2_out = (chunk_0_memory_2_odd_read & {8{chunk_0_is_odd}}) |
-      (chunk_0_memory_2_even_read & ~{8{chunk_0_is_odd}});
-  assign chunk_0_memory_3_out = (chunk_0_memory_3_odd_read & {8{chunk_0_is_odd}}) |
-      (chunk_0_memory_3_even_read & ~{8{chunk_0_is_odd}});
-  assign chunk_0_memory_4_out = (chunk_0_memory_4_odd_read & {8{chunk_0_is_odd}}) |
-      (chunk_0_memory_4_even_read & ~{8{chunk_0_is_odd}});
-  assign chunk_0_memory_5_out = (chunk_0_memory_5_odd_read & {8{chunk_0_is_odd}}) |
-      (chunk_0_memory_5_even_read & ~{8{chunk_0_is_odd}});
-  assign chunk_0_memory_6_out = (chunk_0_memory_6_odd_read & {8{chunk_0_is_odd}}) |
-      (chunk_0_memory_6_even_read & ~{8{chunk_0_is_odd}});
-  assign chunk_0_memory_7_out = (chunk_0_memory_7_odd_read & {8{chunk_0_is_odd}}) |
-      (chunk_0_memory_7_even_read & ~{8{chunk_0_is_odd}});
-  assign chunk_0_memory_8_out = (chunk_0_memory_8_odd_read & {8{chunk_0_is_odd}}) |
-      (chunk_0_memory_8_even_read & ~{8{chunk_0_is_odd}});
-  assign chunk_0_memory_9_out = (chunk_0_memory_9_odd_read & {8{chunk_0_is_odd}}) |
-      (chunk_0_memory_9_even_read & ~{8{chunk_0_is_odd}});
-  assign chunk_0_memory_10_out = (chunk_0_memory_10_odd_read & {8{chunk_0_is_odd}}) |
-      (chunk_0_memory_10_even_read & ~{8{chunk_0_is_odd}});
-  assign chunk_0_memory_11_out = (chunk_0_memory_11_odd_read & {8{chunk_0_is_odd}}) |
-      (chunk_0_memory_11_even_read & ~{8{chunk_0_is_odd}});
-  assign chunk_0_memory_12_out = (chunk_0_memory_12_odd_read & {8{chunk_0_is_odd}}) |
-      (chunk_0_memory_12_even_read & ~{8{chunk_0_is_odd}});
-  assign chunk_0_memory_13_out = (chunk_0_memory_13_odd_read & {8{chunk_0_is_odd}}) |
-      (chunk_0_memory_13_even_read & ~{8{chunk_0_is_odd}});
-  assign chunk_0_memory_14_out = (chunk_0_memory_14_odd_read & {8{chunk_0_is_odd}}) |
-      (chunk_0_memory_14_even_read & ~{8{chunk_0_is_odd}});
-  assign chunk_0_memory_15_out = (chunk_0_memory_15_odd_read & {8{chunk_0_is_odd}}) |
-      (chunk_0_memory_15_even_read & ~{8{chunk_0_is_odd}});
-  assign chunk_1_memory_out = (chunk_1_memory_odd_read & {18{chunk_1_is_odd}}) |
-      (chunk_1_memory_even_read & ~{18{chunk_1_is_odd}});
+  assign chunk_0_out = (chunk_0_odd_read & {128{chunk_0_is_odd}}) |
+      (chunk_0_even_read & ~{128{chunk_0_is_odd}});
+  assign chunk_1_out = (chunk_1_odd_read & {18{chunk_1_is_odd}}) |
+      (chunk_1_even_read & ~{18{chunk_1_is_odd}});
 endmodule
 
 module utf16_to_utf8_8_flow_control (
@@ -2764,9 +2123,9 @@ module utf16_to_utf8_8_flow_control (
   input wire [5:0] give_newest,
   input wire [5:0] held_newest,
   output reg o_valid,
-  output reg [5:0] next,
+  output reg [5:0] head,
   output reg [5:0] flips_if_ready,
-  output reg [3:0] next_even,
+  output reg [3:0] head_even,
   output reg [3:0] even_flips_if_ready,
   output reg ready,
   (* keep = "true", dont_merge *) output reg accepts
@@ -2809,14 +2168,14 @@ module utf16_to_utf8_8_flow_control (
     there_3 = 1'b0; first = 1'b0; second = 1'b0; odd_first = 1'b0; odd_second = 1'b0;
     flips_same = 5'h0; flips_after = 5'h0; even_first = 1'b0; even_second = 1'b0;
     even_flips_same = 4'h0; even_flips_after = 4'h0; accepted_before = 6'h0; given = 6'h0;
-    newest = 6'h0; outstanding = 6'h0; ready = 1'b0; o_valid = 1'b0; next = 6'h1;
-    flips_if_ready = 6'h0; next_even = 4'h1; even_flips_if_ready = 4'h0; accepts = 1'b0;
+    newest = 6'h0; outstanding = 6'h0; ready = 1'b0; o_valid = 1'b0; head = 6'h1;
+    flips_if_ready = 6'h0; head_even = 4'h1; even_flips_if_ready = 4'h0; accepts = 1'b0;
   end
 
-  wire [3:0] logic_1 = ((next[4:1] ^ {&next[3:1], &next[2:1], next[1], 1'b1}) & {4{next[0]}}) |
-      (next[4:1] & ~{4{next[0]}});
+  wire [3:0] logic_1 = ((head[4:1] ^ {&head[3:1], &head[2:1], head[1], 1'b1}) & {4{head[0]}}) |
+      (head[4:1] & ~{4{head[0]}});
   wire [6:0] logic_2 = {units_newest, i_valid} + {given, accepts};
-  wire [6:0] logic_3 = {newest, ready} + {~next, 1'b1};
+  wire [6:0] logic_3 = {newest, ready} + {~head, 1'b1};
   wire ready_next = (outstanding[5:4] == 2'b00) | (outstanding[5:3] == 3'b010) |
       (outstanding[5:1] == 5'hC) | (outstanding == 6'h1A) | (outstanding[5:1] == 5'h1F) |
       ((outstanding == 6'h1B) & ~ready);
@@ -2853,9 +2212,9 @@ module utf16_to_utf8_8_flow_control (
       outstanding <= 6'h0;
       ready <= 1'b0;
       o_valid <= 1'b0;
-      next <= 6'h1;
+      head <= 6'h1;
       flips_if_ready <= 6'h0;
-      next_even <= 4'h1;
+      head_even <= 4'h1;
       even_flips_if_ready <= 4'h0;
       accepts <= 1'b0;
     end else begin
@@ -2866,31 +2225,31 @@ module utf16_to_utf8_8_flow_control (
           held_newest[2] ^ (held_newest[1:0] == 2'b11),
           (held_newest[1:0] == 2'b01) | (held_newest[1:0] == 2'b10),
           ~held_newest[0]};
-      differs_0 <= {arriving_0[5:4] != next[5:4],
-          arriving_0[3:2] != next[3:2],
-          arriving_0[1:0] != next[1:0]};
+      differs_0 <= {arriving_0[5:4] != head[5:4],
+          arriving_0[3:2] != head[3:2],
+          arriving_0[1:0] != head[1:0]};
       arriving_1 <= held_newest;
-      differs_1 <= {arriving_1[5:4] != next[5:4],
-          arriving_1[3:2] != next[3:2],
-          arriving_1[1:0] != next[1:0]};
+      differs_1 <= {arriving_1[5:4] != head[5:4],
+          arriving_1[3:2] != head[3:2],
+          arriving_1[1:0] != head[1:0]};
       arriving_2 <= {held_newest[5] ^ ((held_newest[1:0] == 2'b00) & (&(~held_newest[4:2]))),
           held_newest[4] ^ ((held_newest[1:0] == 2'b00) & (&(~held_newest[3:2]))),
           held_newest[3] ^ ((held_newest[1:0] == 2'b00) & ~held_newest[2]),
           held_newest[2] ^ (held_newest[1:0] == 2'b00),
           (held_newest[1:0] == 2'b00) | (held_newest[1:0] == 2'b11),
           ~held_newest[0]};
-      differs_2 <= {arriving_2[5:4] != next[5:4],
-          arriving_2[3:2] != next[3:2],
-          arriving_2[1:0] != next[1:0]};
+      differs_2 <= {arriving_2[5:4] != head[5:4],
+          arriving_2[3:2] != head[3:2],
+          arriving_2[1:0] != head[1:0]};
       arriving_3 <= {held_newest[5] ^ (~held_newest[1] & (&(~held_newest[4:2]))),
           held_newest[4] ^ (~held_newest[1] & (&(~held_newest[3:2]))),
           held_newest[3] ^ (~held_newest[1] & ~held_newest[2]),
           held_newest[2] ^ ~held_newest[1],
           ~held_newest[1],
           held_newest[0]};
-      differs_3 <= {arriving_3[5:4] != next[5:4],
-          arriving_3[3:2] != next[3:2],
-          arriving_3[1:0] != next[1:0]};
+      differs_3 <= {arriving_3[5:4] != head[5:4],
+          arriving_3[3:2] != head[3:2],
+          arriving_3[1:0] != head[1:0]};
       arriving_4 <= {held_newest[5] ^
           ((~held_newest[1] | (held_newest[1:0] == 2'b10)) & (&(~held_newest[4:2]))),
           held_newest[4] ^
@@ -2899,9 +2258,9 @@ module utf16_to_utf8_8_flow_control (
           held_newest[2] ^ (~held_newest[1] | (held_newest[1:0] == 2'b10)),
           (held_newest[1:0] == 2'b01) | (held_newest[1:0] == 2'b10),
           ~held_newest[0]};
-      differs_4 <= {arriving_4[5:4] != next[5:4],
-          arriving_4[3:2] != next[3:2],
-          arriving_4[1:0] != next[1:0]};
+      differs_4 <= {arriving_4[5:4] != head[5:4],
+          arriving_4[3:2] != head[3:2],
+          arriving_4[1:0] != head[1:0]};
       there_0 <= ((|differs_1) & was_taken) | ((|differs_0) & ~was_taken);
       there_1 <= ((|differs_2) & was_taken) | ((|differs_1) & ~was_taken);
       there_2 <= ((|differs_3) & was_taken) | ((|differs_2) & ~was_taken);
@@ -2910,46 +2269,46 @@ module utf16_to_utf8_8_flow_control (
           (((there_1 & was_taken) | (there_0 & ~was_taken)) & ~(o_valid & o_ready));
       second <= (((there_3 & was_taken) | (there_2 & ~was_taken)) & o_valid & o_ready) |
           (((there_2 & was_taken) | (there_1 & ~was_taken)) & ~(o_valid & o_ready));
-      odd_first <= (((there_2 & was_taken) | (there_1 & ~was_taken)) & ~next[0] & o_valid &
+      odd_first <= (((there_2 & was_taken) | (there_1 & ~was_taken)) & ~head[0] & o_valid &
           o_ready) |
-          (((there_1 & was_taken) | (there_0 & ~was_taken)) & next[0] & ~(o_valid & o_ready));
-      odd_second <= (((there_3 & was_taken) | (there_2 & ~was_taken)) & next[0] & o_valid &
+          (((there_1 & was_taken) | (there_0 & ~was_taken)) & head[0] & ~(o_valid & o_ready));
+      odd_second <= (((there_3 & was_taken) | (there_2 & ~was_taken)) & head[0] & o_valid &
           o_ready) |
-          (((there_2 & was_taken) | (there_1 & ~was_taken)) & ~next[0] & ~(o_valid & o_ready));
-      flips_same[4:1] <= {&next[4:1], &next[3:1], &next[2:1], next[1]};
-      flips_after <= ({&(next[4:1] ^ {&next[3:1], &next[2:1], next[1], 1'b1}),
-          &(next[3:1] ^ {&next[2:1], next[1], 1'b1}),
-          &(next[2:1] ^ {next[1], 1'b1}),
-          ~next[1],
+          (((there_2 & was_taken) | (there_1 & ~was_taken)) & ~head[0] & ~(o_valid & o_ready));
+      flips_same[4:1] <= {&head[4:1], &head[3:1], &head[2:1], head[1]};
+      flips_after <= ({&(head[4:1] ^ {&head[3:1], &head[2:1], head[1], 1'b1}),
+          &(head[3:1] ^ {&head[2:1], head[1], 1'b1}),
+          &(head[2:1] ^ {head[1], 1'b1}),
+          ~head[1],
           1'b1} &
-          {5{next[0]}}) |
-          ({&next[4:1], &next[3:1], &next[2:1], next[1], 1'b1} & ~{5{next[0]}});
-      even_first <= (((there_2 & was_taken) | (there_1 & ~was_taken)) & next[0] & o_valid &
+          {5{head[0]}}) |
+          ({&head[4:1], &head[3:1], &head[2:1], head[1], 1'b1} & ~{5{head[0]}});
+      even_first <= (((there_2 & was_taken) | (there_1 & ~was_taken)) & head[0] & o_valid &
           o_ready) |
-          (((there_1 & was_taken) | (there_0 & ~was_taken)) & ~next[0] & ~(o_valid & o_ready));
-      even_second <= (((there_3 & was_taken) | (there_2 & ~was_taken)) & ~next[0] & o_valid &
+          (((there_1 & was_taken) | (there_0 & ~was_taken)) & ~head[0] & ~(o_valid & o_ready));
+      even_second <= (((there_3 & was_taken) | (there_2 & ~was_taken)) & ~head[0] & o_valid &
           o_ready) |
-          (((there_2 & was_taken) | (there_1 & ~was_taken)) & next[0] & ~(o_valid & o_ready));
+          (((there_2 & was_taken) | (there_1 & ~was_taken)) & head[0] & ~(o_valid & o_ready));
       even_flips_same[3:1] <= {&logic_1[2:0],
           &logic_1[1:0],
-          (~next[1] & next[0]) | (next[1] & ~next[0])};
+          (~head[1] & head[0]) | (head[1] & ~head[0])};
       even_flips_after <= ({&(logic_1[2:0] ^ {&logic_1[1:0], logic_1[0], 1'b1}),
           &(logic_1[1:0] ^ {logic_1[0], 1'b1}),
           ~logic_1[0],
           1'b1} &
-          {4{~next[0]}}) |
-          ({&logic_1[2:0], &logic_1[1:0], logic_1[0], 1'b1} & ~{4{~next[0]}});
+          {4{~head[0]}}) |
+          ({&logic_1[2:0], &logic_1[1:0], logic_1[0], 1'b1} & ~{4{~head[0]}});
       accepted_before <= sums_newest;
       given <= give_newest - accepted_before;
       newest <= logic_2[6:1];
       outstanding <= logic_3[6:1];
       ready <= ready_next;
       o_valid <= (second & o_valid & o_ready) | (first & ~(o_valid & o_ready));
-      next <= ((next ^ flips_if_ready) & {6{o_ready}}) | (next & ~{6{o_ready}});
+      head <= ((head ^ flips_if_ready) & {6{o_ready}}) | (head & ~{6{o_ready}});
       flips_if_ready <= {({5{odd_second}} & flips_after & {5{o_valid & o_ready}}) |
           ({5{odd_first}} & flips_same & ~{5{o_valid & o_ready}}),
           (second & o_valid & o_ready) | (first & ~(o_valid & o_ready))};
-      next_even <= ((logic_1 ^ even_flips_if_ready) & {4{o_ready}}) | (logic_1 & ~{4{o_ready}});
+      head_even <= ((logic_1 ^ even_flips_if_ready) & {4{o_ready}}) | (logic_1 & ~{4{o_ready}});
       even_flips_if_ready <= ({4{even_second}} & even_flips_after & {4{o_valid & o_ready}}) |
           ({4{even_first}} & even_flips_same & ~{4{o_valid & o_ready}});
       accepts <= ready_next | (ready_next & accepts);

@@ -37,7 +37,7 @@
 // needed. In simulation, x on s_axis_tdata or s_axis_tlast has no effect while s_axis_tvalid is
 // low. After x on s_axis_tvalid or m_axis_tready, outputs may be x until a reset.
 //
-// Modules, registers and wires have the names of the Amaranth source, where they have one there.
+// Modules, registers and wires have the names of the source, utf8_hdl, where they have one there.
 //
 // Lint waivers:
 //   DECLFILENAME: the file may have any name
@@ -76,6 +76,11 @@ module utf8_compact_decoder (
   localparam [2:0] ERROR_KIND_SURROGATE = 3'b100;
   localparam [2:0] ERROR_KIND_OUT_OF_RANGE = 3'b101;
   localparam [2:0] ERROR_KIND_TRUNCATED = 3'b110;
+  localparam [2:0] RESTRICTION_NONE = 3'b000;
+  localparam [2:0] RESTRICTION_E0 = 3'b001;
+  localparam [2:0] RESTRICTION_F0 = 3'b010;
+  localparam [2:0] RESTRICTION_ED = 3'b011;
+  localparam [2:0] RESTRICTION_F4 = 3'b100;
   localparam [2:0] STATE_START = 3'b000;
   localparam [2:0] STATE_NEED_1 = 3'b001;
   localparam [2:0] STATE_NEED_2 = 3'b010;
@@ -97,12 +102,12 @@ module utf8_compact_decoder (
   reg [2:0] before_restriction;
   initial begin
     before_data = 8'h0; before_last = 1'b0; before_kind = ERROR_KIND_NONE;
-    before_restriction = 3'b000;
+    before_restriction = RESTRICTION_NONE;
   end
 
   function automatic [2:0] now_kind_of;
-    input [7:0] its_s_axis_tdata;
-    casez (its_s_axis_tdata)
+    input [7:0] value;
+    casez (value)
       8'b1111111?: now_kind_of = ERROR_KIND_INVALID_BYTE;
       8'hF5, 8'b1111011?, 8'b111110??, 8'b1111110?: now_kind_of = ERROR_KIND_OUT_OF_RANGE;
       8'b1100001?, 8'b110001??, 8'b11001???, 8'b1101????, 8'b1110????, 8'b111100??, 8'hF4:
@@ -122,19 +127,19 @@ module utf8_compact_decoder (
       before_last <= s_axis_tlast;
       before_kind <= now_kind;
       case (s_axis_tdata)
-        8'hF4: before_restriction <= 3'b100;
-        8'hF0: before_restriction <= 3'b010;
-        8'hED: before_restriction <= 3'b011;
-        8'hE0: before_restriction <= 3'b001;
-        default: before_restriction <= 3'b000;
+        8'hF4: before_restriction <= RESTRICTION_F4;
+        8'hF0: before_restriction <= RESTRICTION_F0;
+        8'hED: before_restriction <= RESTRICTION_ED;
+        8'hE0: before_restriction <= RESTRICTION_E0;
+        default: before_restriction <= RESTRICTION_NONE;
       endcase
     end
   end
 
   // The state
   function automatic [1:0] announced_of;
-    input [7:0] its_s_axis_tdata;
-    casez (its_s_axis_tdata)
+    input [7:0] value;
+    casez (value)
       8'b111100??, 8'hF4: announced_of = 2'b11;
       8'b1110????: announced_of = 2'b10;
       8'b1100001?, 8'b110001??, 8'b11001???, 8'b1101????: announced_of = 2'b01;
@@ -143,11 +148,11 @@ module utf8_compact_decoder (
   endfunction
   wire [1:0] announced = announced_of(s_axis_tdata);
   wire begins = s_axis_tvalid & (|announced) & ~s_axis_tlast;
-  wire refused = (before_restriction == 3'b100) ? ((s_axis_tdata[7:4] == 4'h9) |
+  wire refused = (before_restriction == RESTRICTION_F4) ? ((s_axis_tdata[7:4] == 4'h9) |
       (s_axis_tdata[7:5] == 3'b101)) :
-      (before_restriction == 3'b011) ? (s_axis_tdata[7:5] == 3'b101) :
-      (before_restriction == 3'b010) ? (s_axis_tdata[7:4] == 4'h8) :
-      (before_restriction == 3'b001) ? (s_axis_tdata[7:5] == 3'b100) : 1'b0;
+      (before_restriction == RESTRICTION_ED) ? (s_axis_tdata[7:5] == 3'b101) :
+      (before_restriction == RESTRICTION_F0) ? (s_axis_tdata[7:4] == 4'h8) :
+      (before_restriction == RESTRICTION_E0) ? (s_axis_tdata[7:5] == 3'b100) : 1'b0;
   wire follows = (s_axis_tdata[7:6] == 2'b10) & ~refused;
   always @(posedge clk) begin
     if (rst) state <= STATE_START;
@@ -182,11 +187,11 @@ module utf8_compact_decoder (
       s_axis_tdata[5:0]} :
       {9'h0, state[2] ? before_data[6:0] : s_axis_tdata[6:0]};
   function automatic [2:0] reason_of;
-    input [2:0] its_before_restriction;
-    case (its_before_restriction)
-      3'b100: reason_of = ERROR_KIND_OUT_OF_RANGE;
-      3'b011: reason_of = ERROR_KIND_SURROGATE;
-      3'b001, 3'b010: reason_of = ERROR_KIND_OVERLONG;
+    input [2:0] value;
+    case (value)
+      RESTRICTION_F4: reason_of = ERROR_KIND_OUT_OF_RANGE;
+      RESTRICTION_ED: reason_of = ERROR_KIND_SURROGATE;
+      RESTRICTION_E0, RESTRICTION_F0: reason_of = ERROR_KIND_OVERLONG;
       default: reason_of = ERROR_KIND_NONE;
     endcase
   endfunction

@@ -36,7 +36,7 @@
 // needed. In simulation, x on s_axis_tdata or s_axis_tlast has no effect while s_axis_tvalid is
 // low. After x on s_axis_tvalid or m_axis_tready, outputs may be x until a reset.
 //
-// Modules, registers and wires have the names of the Amaranth source, where they have one there.
+// Modules, registers and wires have the names of the source, utf8_hdl, where they have one there.
 // (a & c) | (b & ~c) is a multiplexer in plain gates, where a clock enable or a reset would be
 // slower.
 //
@@ -97,7 +97,8 @@ module utf8_decoder (
     end
   end
 
-  // Skid register: an item that was accepted while the stages were stalled
+  // Skid register: an item that was accepted while the stages were stalled. Without an upset,
+  // skid_taken and i_ready are never both high
   reg i_ready;
   reg skid_taken;
   reg [7:0] skid_data;
@@ -286,7 +287,7 @@ module utf8_decoder (
     end
   end
 
-  // Stage 5, count: the state, and the sequence as far as it is there
+  // Stage 5, count: the state and its enable, steps; the sequence so far and its enable, moves
   reg count_valid;
   reg count_moves;
   reg count_steps;

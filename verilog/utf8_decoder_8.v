@@ -16,7 +16,7 @@
 //                  once, in order.
 //   tdata          a code point in each slot, slot 0 lowest, zero-extended (UTF-32; to 64 bits if
 //                  32 are too few); U+FFFD in an error
-//   tkeep          a bit for each byte of tdata: whether there is a token in the slot
+//   tkeep          a bit for each byte of tdata: the slot has a token
 //   tlast          the beat is the last one of its text
 //   tuser          8 bits for each slot, slot 0 lowest, all zero if there is no token:
 //     bit 0        error
@@ -31,7 +31,7 @@
 //                  7 noncharacter, never with this profile
 //     bits 7:4     length: how many bytes the token covers
 //
-// While m_axis_tvalid is low, the other outputs but s_axis_tready are don't care.
+// While m_axis_tvalid is low, the other m_axis outputs are don't care.
 //
 // Throughput: one beat in every cycle while the consumer is ready; a stalled cycle costs one cycle.
 // s_axis_tready is low during reset and in the first cycle after it.
@@ -44,14 +44,14 @@
 // s_axis_tdata, s_axis_tkeep or s_axis_tlast has no effect while s_axis_tvalid is low. After x on
 // s_axis_tvalid or m_axis_tready, outputs may be x until a reset.
 //
-// Modules, registers and wires have the names of the Amaranth source, where they have one there.
+// Modules, registers and wires have the names of the source, utf8_hdl, where they have one there.
 // (a & c) | (b & ~c) is a multiplexer in plain gates, where a clock enable or a reset would be
 // slower.
 // a ^ {..., &a[1:0], a[0], 1'b1} is a + 1 without a carry chain.
 //
 // Lint waivers:
 //   DECLFILENAME: the file may have any name
-//   UNUSEDSIGNAL: some lanes need only a part of a vector
+//   UNUSEDSIGNAL: of some vectors not all bits are read; synthesis removes the others
 // verilator lint_off DECLFILENAME
 // verilator lint_off UNUSEDSIGNAL
 module utf8_decoder_8 (
@@ -123,13 +123,13 @@ module utf8_decoder_8 (
   wire [251:0] make_tokens;
 
   // Outputs of memory
-  wire [159:0] chunk_0_memory_out;
-  wire [91:0] chunk_1_memory_out;
-  wire chunk_2_memory_out;
+  wire [159:0] chunk_0_out;
+  wire [91:0] chunk_1_out;
+  wire chunk_2_out;
 
   // Outputs of flow_control
   wire o_valid;
-  wire [4:0] next;
+  wire [4:0] head;
   wire [4:0] flips_if_ready;
   wire ready;
   wire accepts;
@@ -216,11 +216,11 @@ module utf8_decoder_8 (
     .name_valid(name_valid),
     .name_newest(name_newest),
     .make_tokens(make_tokens),
-    .next(next),
+    .head(head),
     .flips_if_ready(flips_if_ready),
-    .chunk_0_memory_out(chunk_0_memory_out),
-    .chunk_1_memory_out(chunk_1_memory_out),
-    .chunk_2_memory_out(chunk_2_memory_out)
+    .chunk_0_out(chunk_0_out),
+    .chunk_1_out(chunk_1_out),
+    .chunk_2_out(chunk_2_out)
   );
 
   utf8_decoder_8_flow_control flow_control (
@@ -230,7 +230,7 @@ module utf8_decoder_8 (
     .split_newest(split_newest),
     .link_newest(link_newest),
     .o_valid(o_valid),
-    .next(next),
+    .head(head),
     .flips_if_ready(flips_if_ready),
     .ready(ready),
     .accepts(accepts)
@@ -238,54 +238,25 @@ module utf8_decoder_8 (
 
   // Outputs
   assign s_axis_tready = ready;
-  assign m_axis_tdata = {11'h0,
-      chunk_1_memory_out[84:64],
-      11'h0,
-      chunk_1_memory_out[56:36],
-      11'h0,
-      chunk_1_memory_out[28:8],
-      11'h0,
-      chunk_1_memory_out[0],
-      chunk_0_memory_out[159:140],
-      11'h0,
-      chunk_0_memory_out[132:112],
-      11'h0,
-      chunk_0_memory_out[104:84],
-      11'h0,
-      chunk_0_memory_out[76:56],
-      11'h0,
-      chunk_0_memory_out[48:28],
-      11'h0,
-      chunk_0_memory_out[20:0]};
-  assign m_axis_tkeep = {{4{|chunk_1_memory_out[91:89]}},
-      {4{|chunk_1_memory_out[63:61]}},
-      {4{|chunk_1_memory_out[35:33]}},
-      {4{|chunk_1_memory_out[7:5]}},
-      {4{|chunk_0_memory_out[139:137]}},
-      {4{|chunk_0_memory_out[111:109]}},
-      {4{|chunk_0_memory_out[83:81]}},
-      {4{|chunk_0_memory_out[55:53]}},
-      {4{|chunk_0_memory_out[27:25]}}};
+  assign m_axis_tdata = {11'h0, chunk_1_out[84:64], 11'h0, chunk_1_out[56:36], 11'h0,
+      chunk_1_out[28:8], 11'h0, chunk_1_out[0], chunk_0_out[159:140], 11'h0, chunk_0_out[132:112],
+      11'h0, chunk_0_out[104:84], 11'h0, chunk_0_out[76:56], 11'h0, chunk_0_out[48:28], 11'h0,
+      chunk_0_out[20:0]};
+  assign m_axis_tkeep = {{4{|chunk_1_out[91:89]}},
+      {4{|chunk_1_out[63:61]}},
+      {4{|chunk_1_out[35:33]}},
+      {4{|chunk_1_out[7:5]}},
+      {4{|chunk_0_out[139:137]}},
+      {4{|chunk_0_out[111:109]}},
+      {4{|chunk_0_out[83:81]}},
+      {4{|chunk_0_out[55:53]}},
+      {4{|chunk_0_out[27:25]}}};
   assign m_axis_tvalid = o_valid;
-  assign m_axis_tlast = chunk_2_memory_out;
-  assign m_axis_tuser = {1'b0,
-      chunk_1_memory_out[91:85],
-      1'b0,
-      chunk_1_memory_out[63:57],
-      1'b0,
-      chunk_1_memory_out[35:29],
-      1'b0,
-      chunk_1_memory_out[7:1],
-      1'b0,
-      chunk_0_memory_out[139:133],
-      1'b0,
-      chunk_0_memory_out[111:105],
-      1'b0,
-      chunk_0_memory_out[83:77],
-      1'b0,
-      chunk_0_memory_out[55:49],
-      1'b0,
-      chunk_0_memory_out[27:21]};
+  assign m_axis_tlast = chunk_2_out;
+  assign m_axis_tuser = {1'b0, chunk_1_out[91:85], 1'b0, chunk_1_out[63:57], 1'b0,
+      chunk_1_out[35:29], 1'b0, chunk_1_out[7:1], 1'b0, chunk_0_out[139:133], 1'b0,
+      chunk_0_out[111:105], 1'b0, chunk_0_out[83:77], 1'b0, chunk_0_out[55:49], 1'b0,
+      chunk_0_out[27:21]};
 endmodule
 
 module utf8_decoder_8_sequences (
@@ -583,145 +554,147 @@ module utf8_decoder_8_sequences (
     link_last <= pair_last;
   end
 
-  // Stage 4, join: whether a byte joins the one before, and needs another
-  reg join_valid;
-  reg [4:0] join_newest;
-  reg [7:0] join_joins;
-  reg [7:0] join_needs;
-  reg [7:0] join_there;
-  reg [7:0] join_high;
-  reg [7:0] join_refused;
-  reg [7:0] join_kind_0;
-  reg [7:0] join_kind_1;
-  reg [7:0] join_kind_2;
-  reg [7:0] join_data_0;
-  reg [7:0] join_data_1;
-  reg [7:0] join_data_2;
-  reg [7:0] join_data_3;
-  reg [7:0] join_data_4;
-  reg [7:0] join_data_5;
-  reg [7:0] join_data_6;
-  reg join_last;
-  reg [2:0] join_before_joins;
-  reg [2:0] join_before_needs;
-  reg [2:0] join_before_there;
-  reg [2:0] join_before_high;
+  // Stage 4, attach: whether a byte joins the one before, and needs another
+  reg attach_valid;
+  reg [4:0] attach_newest;
+  reg [7:0] attach_joins;
+  reg [7:0] attach_needs;
+  reg [7:0] attach_there;
+  reg [7:0] attach_high;
+  reg [7:0] attach_refused;
+  reg [7:0] attach_kind_0;
+  reg [7:0] attach_kind_1;
+  reg [7:0] attach_kind_2;
+  reg [7:0] attach_data_0;
+  reg [7:0] attach_data_1;
+  reg [7:0] attach_data_2;
+  reg [7:0] attach_data_3;
+  reg [7:0] attach_data_4;
+  reg [7:0] attach_data_5;
+  reg [7:0] attach_data_6;
+  reg attach_last;
+  reg [2:0] attach_before_joins;
+  reg [2:0] attach_before_needs;
+  reg [2:0] attach_before_there;
+  reg [2:0] attach_before_high;
   initial begin
-    join_valid = 1'b0; join_newest = 5'h0; join_joins = 8'h0; join_needs = 8'h0; join_there = 8'h0;
-    join_high = 8'h0; join_refused = 8'h0; join_kind_0 = 8'h0; join_kind_1 = 8'h0;
-    join_kind_2 = 8'h0; join_data_0 = 8'h0; join_data_1 = 8'h0; join_data_2 = 8'h0;
-    join_data_3 = 8'h0; join_data_4 = 8'h0; join_data_5 = 8'h0; join_data_6 = 8'h0;
-    join_last = 1'b0; join_before_joins = 3'b000; join_before_needs = 3'b000;
-    join_before_there = 3'b000; join_before_high = 3'b000;
+    attach_valid = 1'b0; attach_newest = 5'h0; attach_joins = 8'h0; attach_needs = 8'h0;
+    attach_there = 8'h0; attach_high = 8'h0; attach_refused = 8'h0; attach_kind_0 = 8'h0;
+    attach_kind_1 = 8'h0; attach_kind_2 = 8'h0; attach_data_0 = 8'h0; attach_data_1 = 8'h0;
+    attach_data_2 = 8'h0; attach_data_3 = 8'h0; attach_data_4 = 8'h0; attach_data_5 = 8'h0;
+    attach_data_6 = 8'h0; attach_last = 1'b0; attach_before_joins = 3'b000;
+    attach_before_needs = 3'b000; attach_before_there = 3'b000; attach_before_high = 3'b000;
   end
 
   always @(posedge clk) begin
     if (rst) begin
-      join_valid <= 1'b0;
-      join_newest <= 5'h0;
-      join_before_joins <= 3'b000;
-      join_before_needs <= 3'b000;
-      join_before_there <= 3'b000;
-      join_before_high <= 3'b000;
+      attach_valid <= 1'b0;
+      attach_newest <= 5'h0;
+      attach_before_joins <= 3'b000;
+      attach_before_needs <= 3'b000;
+      attach_before_there <= 3'b000;
+      attach_before_high <= 3'b000;
     end else begin
-      join_valid <= link_valid;
-      join_newest <= link_newest;
-      if (join_valid) begin
-        join_before_joins <= join_last ? 3'b000 : join_joins[7:5];
-        join_before_needs <= join_last ? 3'b000 : join_needs[7:5];
-        join_before_there <= join_last ? 3'b000 : join_there[7:5];
-        join_before_high <= join_last ? 3'b000 : join_high[7:5];
+      attach_valid <= link_valid;
+      attach_newest <= link_newest;
+      if (attach_valid) begin
+        attach_before_joins <= attach_last ? 3'b000 : attach_joins[7:5];
+        attach_before_needs <= attach_last ? 3'b000 : attach_needs[7:5];
+        attach_before_there <= attach_last ? 3'b000 : attach_there[7:5];
+        attach_before_high <= attach_last ? 3'b000 : attach_high[7:5];
       end
     end
-    join_joins <= link_linked_1 | (link_run_1 & {link_linked_2[6:0], link_before_linked_2[2]}) |
+    attach_joins <= link_linked_1 | (link_run_1 & {link_linked_2[6:0], link_before_linked_2[2]}) |
         (link_run_2 & {link_linked_3[5:0], link_before_linked_3[2:1]});
-    join_needs <= link_leads_1 | link_linked_2 |
+    attach_needs <= link_leads_1 | link_linked_2 |
         (link_run_1 & {link_linked_3[6:0], link_before_linked_3[2]});
-    join_there <= link_there;
-    join_high <= link_high;
-    join_refused <= link_refused;
-    join_kind_0 <= link_kind_0;
-    join_kind_1 <= link_kind_1;
-    join_kind_2 <= link_kind_2;
-    join_data_0 <= link_data_0;
-    join_data_1 <= link_data_1;
-    join_data_2 <= link_data_2;
-    join_data_3 <= link_data_3;
-    join_data_4 <= link_data_4;
-    join_data_5 <= link_data_5;
-    join_data_6 <= link_data_6;
-    join_last <= link_last;
+    attach_there <= link_there;
+    attach_high <= link_high;
+    attach_refused <= link_refused;
+    attach_kind_0 <= link_kind_0;
+    attach_kind_1 <= link_kind_1;
+    attach_kind_2 <= link_kind_2;
+    attach_data_0 <= link_data_0;
+    attach_data_1 <= link_data_1;
+    attach_data_2 <= link_data_2;
+    attach_data_3 <= link_data_3;
+    attach_data_4 <= link_data_4;
+    attach_data_5 <= link_data_5;
+    attach_data_6 <= link_data_6;
+    attach_last <= link_last;
   end
 
-  // Stage 5, end: whether a token ends with a byte
-  reg end_valid;
-  reg [4:0] end_newest;
-  reg [8:0] end_ends;
-  reg [8:0] end_bad;
-  reg [8:0] end_at_least_2;
-  reg [8:0] end_at_least_3;
-  reg [8:0] end_at_least_4;
-  reg [8:0] end_cut;
-  reg end_last;
-  reg [7:0] end_kind_0;
-  reg [7:0] end_kind_1;
-  reg [7:0] end_kind_2;
-  reg [7:0] end_data_0;
-  reg [7:0] end_data_1;
-  reg [7:0] end_data_2;
-  reg [7:0] end_data_3;
-  reg [7:0] end_data_4;
-  reg [7:0] end_data_5;
-  reg [7:0] end_data_6;
-  reg [2:0] end_before_kind_0;
-  reg [2:0] end_before_kind_1;
-  reg [2:0] end_before_kind_2;
+  // Stage 5, close: whether a token ends with a byte
+  reg close_valid;
+  reg [4:0] close_newest;
+  reg [8:0] close_ends;
+  reg [8:0] close_bad;
+  reg [8:0] close_at_least_2;
+  reg [8:0] close_at_least_3;
+  reg [8:0] close_at_least_4;
+  reg [8:0] close_cut;
+  reg close_last;
+  reg [7:0] close_kind_0;
+  reg [7:0] close_kind_1;
+  reg [7:0] close_kind_2;
+  reg [7:0] close_data_0;
+  reg [7:0] close_data_1;
+  reg [7:0] close_data_2;
+  reg [7:0] close_data_3;
+  reg [7:0] close_data_4;
+  reg [7:0] close_data_5;
+  reg [7:0] close_data_6;
+  reg [2:0] close_before_kind_0;
+  reg [2:0] close_before_kind_1;
+  reg [2:0] close_before_kind_2;
   initial begin
-    end_valid = 1'b0; end_newest = 5'h0; end_ends = 9'h0; end_bad = 9'h0; end_at_least_2 = 9'h0;
-    end_at_least_3 = 9'h0; end_at_least_4 = 9'h0; end_cut = 9'h0; end_last = 1'b0;
-    end_kind_0 = 8'h0; end_kind_1 = 8'h0; end_kind_2 = 8'h0; end_data_0 = 8'h0; end_data_1 = 8'h0;
-    end_data_2 = 8'h0; end_data_3 = 8'h0; end_data_4 = 8'h0; end_data_5 = 8'h0; end_data_6 = 8'h0;
-    end_before_kind_0 = 3'b000; end_before_kind_1 = 3'b000; end_before_kind_2 = 3'b000;
+    close_valid = 1'b0; close_newest = 5'h0; close_ends = 9'h0; close_bad = 9'h0;
+    close_at_least_2 = 9'h0; close_at_least_3 = 9'h0; close_at_least_4 = 9'h0; close_cut = 9'h0;
+    close_last = 1'b0; close_kind_0 = 8'h0; close_kind_1 = 8'h0; close_kind_2 = 8'h0;
+    close_data_0 = 8'h0; close_data_1 = 8'h0; close_data_2 = 8'h0; close_data_3 = 8'h0;
+    close_data_4 = 8'h0; close_data_5 = 8'h0; close_data_6 = 8'h0; close_before_kind_0 = 3'b000;
+    close_before_kind_1 = 3'b000; close_before_kind_2 = 3'b000;
   end
 
-  wire [10:0] logic_1 = {join_joins, join_before_joins} &
-      {join_joins[6:0], join_before_joins, 1'b0};
+  wire [10:0] logic_1 = {attach_joins, attach_before_joins} &
+      {attach_joins[6:0], attach_before_joins, 1'b0};
   always @(posedge clk) begin
     if (rst) begin
-      end_valid <= 1'b0;
-      end_newest <= 5'h0;
-      end_before_kind_0 <= 3'b000;
-      end_before_kind_1 <= 3'b000;
-      end_before_kind_2 <= 3'b000;
+      close_valid <= 1'b0;
+      close_newest <= 5'h0;
+      close_before_kind_0 <= 3'b000;
+      close_before_kind_1 <= 3'b000;
+      close_before_kind_2 <= 3'b000;
     end else begin
-      end_valid <= join_valid;
-      end_newest <= join_newest;
-      if (end_valid) begin
-        end_before_kind_0 <= end_last ? 3'b000 : end_kind_0[7:5];
-        end_before_kind_1 <= end_last ? 3'b000 : end_kind_1[7:5];
-        end_before_kind_2 <= end_last ? 3'b000 : end_kind_2[7:5];
+      close_valid <= attach_valid;
+      close_newest <= attach_newest;
+      if (close_valid) begin
+        close_before_kind_0 <= close_last ? 3'b000 : close_kind_0[7:5];
+        close_before_kind_1 <= close_last ? 3'b000 : close_kind_1[7:5];
+        close_before_kind_2 <= close_last ? 3'b000 : close_kind_2[7:5];
       end
     end
-    end_ends <= {join_there, join_before_there[2]} & ~{join_needs[7] & ~join_last, join_joins} &
-        {8'hFF, join_before_needs[2]};
-    end_bad <= {join_high, join_before_high[2]} & ~{join_needs[7] & ~join_last, join_joins} &
-        (~{join_joins, join_before_joins[2]} | {join_needs, join_before_needs[2]}) &
-        {8'hFF, join_before_needs[2]};
-    end_at_least_2 <= {join_joins, join_before_joins[2]};
-    end_at_least_3 <= logic_1[10:2];
-    end_at_least_4 <= logic_1[10:2] & {join_joins[5:0], join_before_joins};
-    end_cut <= {join_needs, join_before_needs[2]} & ~{1'b0, join_refused};
-    end_last <= join_last;
-    end_kind_0 <= join_kind_0;
-    end_kind_1 <= join_kind_1;
-    end_kind_2 <= join_kind_2;
-    end_data_0 <= join_data_0;
-    end_data_1 <= join_data_1;
-    end_data_2 <= join_data_2;
-    end_data_3 <= join_data_3;
-    end_data_4 <= join_data_4;
-    end_data_5 <= join_data_5;
-    end_data_6 <= join_data_6;
+    close_ends <= {attach_there, attach_before_there[2]} &
+        ~{attach_needs[7] & ~attach_last, attach_joins} & {8'hFF, attach_before_needs[2]};
+    close_bad <= {attach_high, attach_before_high[2]} &
+        ~{attach_needs[7] & ~attach_last, attach_joins} &
+        (~{attach_joins, attach_before_joins[2]} | {attach_needs, attach_before_needs[2]}) &
+        {8'hFF, attach_before_needs[2]};
+    close_at_least_2 <= {attach_joins, attach_before_joins[2]};
+    close_at_least_3 <= logic_1[10:2];
+    close_at_least_4 <= logic_1[10:2] & {attach_joins[5:0], attach_before_joins};
+    close_cut <= {attach_needs, attach_before_needs[2]} & ~{1'b0, attach_refused};
+    close_last <= attach_last;
+    close_kind_0 <= attach_kind_0;
+    close_kind_1 <= attach_kind_1;
+    close_kind_2 <= attach_kind_2;
+    close_data_0 <= attach_data_0;
+    close_data_1 <= attach_data_1;
+    close_data_2 <= attach_data_2;
+    close_data_3 <= attach_data_3;
+    close_data_4 <= attach_data_4;
+    close_data_5 <= attach_data_5;
+    close_data_6 <= attach_data_6;
   end
 
   // Stage 6, name: whether a token is an error, and of which kind
@@ -739,26 +712,28 @@ module utf8_decoder_8_sequences (
   end
 
   always @(posedge clk) begin
-    name_last <= end_last;
-    name_ends <= end_ends;
-    name_at_least_2 <= end_at_least_2;
-    name_at_least_3 <= end_at_least_3;
-    name_at_least_4 <= end_at_least_4;
-    name_data_0 <= end_data_0;
-    name_data_1 <= end_data_1;
-    name_data_2 <= end_data_2;
-    name_data_3 <= end_data_3;
-    name_data_4 <= end_data_4;
-    name_data_5 <= end_data_5;
-    name_data_6 <= end_data_6;
-    name_error <= end_bad;
-    name_character_1 <= end_ends & ~end_bad;
-    name_character_2 <= end_ends & ~end_bad & end_at_least_2;
-    name_character_3 <= end_ends & ~end_bad & end_at_least_3;
-    name_character_4 <= end_ends & ~end_bad & end_at_least_4;
-    name_error_kind_0 <= {end_kind_0, end_before_kind_0[2]} & ~end_cut & end_bad;
-    name_error_kind_1 <= (({end_kind_1, end_before_kind_1[2]} & ~end_cut) | end_cut) & end_bad;
-    name_error_kind_2 <= (({end_kind_2, end_before_kind_2[2]} & ~end_cut) | end_cut) & end_bad;
+    name_last <= close_last;
+    name_ends <= close_ends;
+    name_at_least_2 <= close_at_least_2;
+    name_at_least_3 <= close_at_least_3;
+    name_at_least_4 <= close_at_least_4;
+    name_data_0 <= close_data_0;
+    name_data_1 <= close_data_1;
+    name_data_2 <= close_data_2;
+    name_data_3 <= close_data_3;
+    name_data_4 <= close_data_4;
+    name_data_5 <= close_data_5;
+    name_data_6 <= close_data_6;
+    name_error <= close_bad;
+    name_character_1 <= close_ends & ~close_bad;
+    name_character_2 <= close_ends & ~close_bad & close_at_least_2;
+    name_character_3 <= close_ends & ~close_bad & close_at_least_3;
+    name_character_4 <= close_ends & ~close_bad & close_at_least_4;
+    name_error_kind_0 <= {close_kind_0, close_before_kind_0[2]} & ~close_cut & close_bad;
+    name_error_kind_1 <= (({close_kind_1, close_before_kind_1[2]} & ~close_cut) | close_cut) &
+        close_bad;
+    name_error_kind_2 <= (({close_kind_2, close_before_kind_2[2]} & ~close_cut) | close_cut) &
+        close_bad;
     if (rst) begin
       name_valid <= 1'b0;
       name_newest <= 5'h0;
@@ -770,8 +745,8 @@ module utf8_decoder_8_sequences (
       name_before_data_5 <= 3'b000;
       name_before_data_6 <= 3'b000;
     end else begin
-      name_valid <= end_valid;
-      name_newest <= end_newest;
+      name_valid <= close_valid;
+      name_newest <= close_newest;
       if (name_valid) begin
         name_before_data_0 <= name_last ? 3'b000 : name_data_0[7:5];
         name_before_data_1 <= name_last ? 3'b000 : name_data_1[7:5];
@@ -876,11 +851,11 @@ module utf8_decoder_8_memory (
   input wire name_valid,
   input wire [4:0] name_newest,
   input wire [251:0] make_tokens,
-  input wire [4:0] next,
+  input wire [4:0] head,
   input wire [4:0] flips_if_ready,
-  output wire [159:0] chunk_0_memory_out,
-  output wire [91:0] chunk_1_memory_out,
-  output wire chunk_2_memory_out
+  output wire [159:0] chunk_0_out,
+  output wire [91:0] chunk_1_out,
+  output wire chunk_2_out
 );
 
   // Memory, chunk_0
@@ -904,8 +879,8 @@ module utf8_decoder_8_memory (
     if (chunk_0_writes) chunk_0_memory[chunk_0_place] <= make_tokens[159:0];
   end
   always @(posedge clk) begin
-    chunk_0_next <= ((next[3:0] ^ flips_if_ready[3:0]) & {4{o_ready}}) |
-        (((chunk_0_next & flips_if_ready[3:0]) | (next[3:0] & ~flips_if_ready[3:0])) &
+    chunk_0_next <= ((head[3:0] ^ flips_if_ready[3:0]) & {4{o_ready}}) |
+        (((chunk_0_next & flips_if_ready[3:0]) | (head[3:0] & ~flips_if_ready[3:0])) &
             ~{4{o_ready}});
     if (rst) begin
       chunk_0_writes <= 1'b0;
@@ -937,8 +912,8 @@ module utf8_decoder_8_memory (
     if (chunk_1_writes) chunk_1_memory[chunk_1_place] <= make_tokens[251:160];
   end
   always @(posedge clk) begin
-    chunk_1_next <= ((next[3:0] ^ flips_if_ready[3:0]) & {4{o_ready}}) |
-        (((chunk_1_next & flips_if_ready[3:0]) | (next[3:0] & ~flips_if_ready[3:0])) &
+    chunk_1_next <= ((head[3:0] ^ flips_if_ready[3:0]) & {4{o_ready}}) |
+        (((chunk_1_next & flips_if_ready[3:0]) | (head[3:0] & ~flips_if_ready[3:0])) &
             ~{4{o_ready}});
     if (rst) begin
       chunk_1_writes <= 1'b0;
@@ -970,8 +945,8 @@ module utf8_decoder_8_memory (
     if (chunk_2_writes) chunk_2_memory[chunk_2_place] <= pair_last;
   end
   always @(posedge clk) begin
-    chunk_2_next <= ((next[3:0] ^ flips_if_ready[3:0]) & {4{o_ready}}) |
-        (((chunk_2_next & flips_if_ready[3:0]) | (next[3:0] & ~flips_if_ready[3:0])) &
+    chunk_2_next <= ((head[3:0] ^ flips_if_ready[3:0]) & {4{o_ready}}) |
+        (((chunk_2_next & flips_if_ready[3:0]) | (head[3:0] & ~flips_if_ready[3:0])) &
             ~{4{o_ready}});
     if (rst) begin
       chunk_2_writes <= 1'b0;
@@ -986,9 +961,9 @@ module utf8_decoder_8_memory (
   wire [159:0] chunk_0_memory_word = chunk_0_memory[chunk_0_next];
   wire [91:0] chunk_1_memory_word = chunk_1_memory[chunk_1_next];
   wire chunk_2_memory_word = chunk_2_memory[chunk_2_next];
-  assign chunk_0_memory_out = chunk_0_memory_word;
-  assign chunk_1_memory_out = chunk_1_memory_word;
-  assign chunk_2_memory_out = chunk_2_memory_word;
+  assign chunk_0_out = chunk_0_memory_word;
+  assign chunk_1_out = chunk_1_memory_word;
+  assign chunk_2_out = chunk_2_memory_word;
 endmodule
 
 module utf8_decoder_8_flow_control (
@@ -998,7 +973,7 @@ module utf8_decoder_8_flow_control (
   input wire [4:0] split_newest,
   input wire [4:0] link_newest,
   output reg o_valid,
-  output reg [4:0] next,
+  output reg [4:0] head,
   output reg [4:0] flips_if_ready,
   output reg ready,
   (* keep = "true", dont_merge *) output reg accepts
@@ -1033,10 +1008,10 @@ module utf8_decoder_8_flow_control (
     arriving_4 = 5'h1D; differs_4 = 3'b000; there_0 = 1'b0; there_1 = 1'b0; there_2 = 1'b0;
     there_3 = 1'b0; first = 1'b0; second = 1'b0; odd_first = 1'b0; odd_second = 1'b0;
     flips_same = 4'h0; flips_after = 4'h0; outstanding = 5'h0; ready = 1'b0; o_valid = 1'b0;
-    next = 5'h1; flips_if_ready = 5'h0; accepts = 1'b0;
+    head = 5'h1; flips_if_ready = 5'h0; accepts = 1'b0;
   end
 
-  wire [5:0] logic_1 = {split_newest, ready} + {~next, 1'b1};
+  wire [5:0] logic_1 = {split_newest, ready} + {~head, 1'b1};
   wire ready_next = (outstanding[4:3] == 2'b00) | (outstanding[4:2] == 3'b010) |
       (outstanding == 5'hC) | (outstanding[4:1] == 4'hF) | ((outstanding == 5'hD) & ~ready);
   always @(posedge clk) begin
@@ -1065,7 +1040,7 @@ module utf8_decoder_8_flow_control (
       outstanding <= 5'h0;
       ready <= 1'b0;
       o_valid <= 1'b0;
-      next <= 5'h1;
+      head <= 5'h1;
       flips_if_ready <= 5'h0;
       accepts <= 1'b0;
     end else begin
@@ -1075,38 +1050,38 @@ module utf8_decoder_8_flow_control (
           link_newest[2] ^ (link_newest[1:0] == 2'b11),
           (link_newest[1:0] == 2'b01) | (link_newest[1:0] == 2'b10),
           ~link_newest[0]};
-      differs_0 <= {arriving_0[4] != next[4],
-          arriving_0[3:2] != next[3:2],
-          arriving_0[1:0] != next[1:0]};
+      differs_0 <= {arriving_0[4] != head[4],
+          arriving_0[3:2] != head[3:2],
+          arriving_0[1:0] != head[1:0]};
       arriving_1 <= link_newest;
-      differs_1 <= {arriving_1[4] != next[4],
-          arriving_1[3:2] != next[3:2],
-          arriving_1[1:0] != next[1:0]};
+      differs_1 <= {arriving_1[4] != head[4],
+          arriving_1[3:2] != head[3:2],
+          arriving_1[1:0] != head[1:0]};
       arriving_2 <= {link_newest[4] ^ ((link_newest[1:0] == 2'b00) & (&(~link_newest[3:2]))),
           link_newest[3] ^ ((link_newest[1:0] == 2'b00) & ~link_newest[2]),
           link_newest[2] ^ (link_newest[1:0] == 2'b00),
           (link_newest[1:0] == 2'b00) | (link_newest[1:0] == 2'b11),
           ~link_newest[0]};
-      differs_2 <= {arriving_2[4] != next[4],
-          arriving_2[3:2] != next[3:2],
-          arriving_2[1:0] != next[1:0]};
+      differs_2 <= {arriving_2[4] != head[4],
+          arriving_2[3:2] != head[3:2],
+          arriving_2[1:0] != head[1:0]};
       arriving_3 <= {link_newest[4] ^ (~link_newest[1] & (&(~link_newest[3:2]))),
           link_newest[3] ^ (~link_newest[1] & ~link_newest[2]),
           link_newest[2] ^ ~link_newest[1],
           ~link_newest[1],
           link_newest[0]};
-      differs_3 <= {arriving_3[4] != next[4],
-          arriving_3[3:2] != next[3:2],
-          arriving_3[1:0] != next[1:0]};
+      differs_3 <= {arriving_3[4] != head[4],
+          arriving_3[3:2] != head[3:2],
+          arriving_3[1:0] != head[1:0]};
       arriving_4 <= {link_newest[4] ^
           ((~link_newest[1] | (link_newest[1:0] == 2'b10)) & (&(~link_newest[3:2]))),
           link_newest[3] ^ ((~link_newest[1] | (link_newest[1:0] == 2'b10)) & ~link_newest[2]),
           link_newest[2] ^ (~link_newest[1] | (link_newest[1:0] == 2'b10)),
           (link_newest[1:0] == 2'b01) | (link_newest[1:0] == 2'b10),
           ~link_newest[0]};
-      differs_4 <= {arriving_4[4] != next[4],
-          arriving_4[3:2] != next[3:2],
-          arriving_4[1:0] != next[1:0]};
+      differs_4 <= {arriving_4[4] != head[4],
+          arriving_4[3:2] != head[3:2],
+          arriving_4[1:0] != head[1:0]};
       there_0 <= ((|differs_1) & was_taken) | ((|differs_0) & ~was_taken);
       there_1 <= ((|differs_2) & was_taken) | ((|differs_1) & ~was_taken);
       there_2 <= ((|differs_3) & was_taken) | ((|differs_2) & ~was_taken);
@@ -1115,23 +1090,23 @@ module utf8_decoder_8_flow_control (
           (((there_1 & was_taken) | (there_0 & ~was_taken)) & ~(o_valid & o_ready));
       second <= (((there_3 & was_taken) | (there_2 & ~was_taken)) & o_valid & o_ready) |
           (((there_2 & was_taken) | (there_1 & ~was_taken)) & ~(o_valid & o_ready));
-      odd_first <= (((there_2 & was_taken) | (there_1 & ~was_taken)) & ~next[0] & o_valid &
+      odd_first <= (((there_2 & was_taken) | (there_1 & ~was_taken)) & ~head[0] & o_valid &
           o_ready) |
-          (((there_1 & was_taken) | (there_0 & ~was_taken)) & next[0] & ~(o_valid & o_ready));
-      odd_second <= (((there_3 & was_taken) | (there_2 & ~was_taken)) & next[0] & o_valid &
+          (((there_1 & was_taken) | (there_0 & ~was_taken)) & head[0] & ~(o_valid & o_ready));
+      odd_second <= (((there_3 & was_taken) | (there_2 & ~was_taken)) & head[0] & o_valid &
           o_ready) |
-          (((there_2 & was_taken) | (there_1 & ~was_taken)) & ~next[0] & ~(o_valid & o_ready));
-      flips_same[3:1] <= {&next[3:1], &next[2:1], next[1]};
-      flips_after <= ({&(next[3:1] ^ {&next[2:1], next[1], 1'b1}),
-          &(next[2:1] ^ {next[1], 1'b1}),
-          ~next[1],
+          (((there_2 & was_taken) | (there_1 & ~was_taken)) & ~head[0] & ~(o_valid & o_ready));
+      flips_same[3:1] <= {&head[3:1], &head[2:1], head[1]};
+      flips_after <= ({&(head[3:1] ^ {&head[2:1], head[1], 1'b1}),
+          &(head[2:1] ^ {head[1], 1'b1}),
+          ~head[1],
           1'b1} &
-          {4{next[0]}}) |
-          ({&next[3:1], &next[2:1], next[1], 1'b1} & ~{4{next[0]}});
+          {4{head[0]}}) |
+          ({&head[3:1], &head[2:1], head[1], 1'b1} & ~{4{head[0]}});
       outstanding <= logic_1[5:1];
       ready <= ready_next;
       o_valid <= (second & o_valid & o_ready) | (first & ~(o_valid & o_ready));
-      next <= ((next ^ flips_if_ready) & {5{o_ready}}) | (next & ~{5{o_ready}});
+      head <= ((head ^ flips_if_ready) & {5{o_ready}}) | (head & ~{5{o_ready}});
       flips_if_ready <= {({4{odd_second}} & flips_after & {4{o_valid & o_ready}}) |
           ({4{odd_first}} & flips_same & ~{4{o_valid & o_ready}}),
           (second & o_valid & o_ready) | (first & ~(o_valid & o_ready))};

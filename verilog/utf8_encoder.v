@@ -11,7 +11,7 @@
 //   tlast          the last code point of a text
 // m_axis_*         bytes out, AXI4-Stream.
 //   tlast          the last byte of a text
-//   tuser          error: the byte belongs to U+FFFD in place of a refused value
+//   tuser          error: the byte belongs to the U+FFFD that replaces a refused value
 //
 // While m_axis_tvalid is low, m_axis_tdata, m_axis_tuser and m_axis_tlast are don't care.
 //
@@ -25,7 +25,7 @@
 // needed. In simulation, x on s_axis_tdata or s_axis_tlast has no effect while s_axis_tvalid is
 // low. After x on s_axis_tvalid or m_axis_tready, outputs may be x until a reset.
 //
-// Modules, registers and wires have the names of the Amaranth source, where they have one there.
+// Modules, registers and wires have the names of the source, utf8_hdl, where they have one there.
 // (a & c) | (b & ~c) is a multiplexer in plain gates, where a clock enable or a reset would be
 // slower.
 //

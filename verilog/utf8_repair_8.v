@@ -14,11 +14,11 @@
 //                  Only tlast flushes: without it the newest beat waits for the next one.
 // m_axis_*         the text in UTF-8: dense beats
 //   tdata          bytes, the first one lowest
-//   tkeep          a bit for each byte: all, or with tlast the first ones, perhaps none
-//   tuser          error, with tlast: there is U+FFFD in place of what was not well-formed
+//   tkeep          a bit for each byte: all are set, or with tlast the first ones, or none
+//   tuser          with tlast, error: the text was not well-formed; U+FFFD replaces each error
 //
-// While m_axis_tvalid is low, the other outputs but s_axis_tready are don't care. So is what
-// m_axis_tdata has where m_axis_tkeep is low.
+// While m_axis_tvalid is low, the other m_axis outputs are don't care. In every cycle, so are the
+// parts of m_axis_tdata whose m_axis_tkeep bit is low.
 //
 // Throughput: one beat in every cycle while the consumer is ready; a stalled cycle costs one cycle.
 // s_axis_tready is low during reset and in the first cycle after it.
@@ -31,14 +31,14 @@
 // s_axis_tdata, s_axis_tkeep or s_axis_tlast has no effect while s_axis_tvalid is low. After x on
 // s_axis_tvalid or m_axis_tready, outputs may be x until a reset.
 //
-// Modules, registers and wires have the names of the Amaranth source, where they have one there.
+// Modules, registers and wires have the names of the source, utf8_hdl, where they have one there.
 // (a & c) | (b & ~c) is a multiplexer in plain gates, where a clock enable or a reset would be
 // slower.
 // a ^ {..., &a[1:0], a[0], 1'b1} is a + 1 without a carry chain.
 //
 // Lint waivers:
 //   DECLFILENAME: the file may have any name
-//   UNUSEDSIGNAL: some lanes need only a part of a vector
+//   UNUSEDSIGNAL: of some vectors not all bits are read; synthesis removes the others
 // verilator lint_off DECLFILENAME
 // verilator lint_off UNUSEDSIGNAL
 module utf8_repair_8 (
@@ -126,111 +126,21 @@ module utf8_repair_8 (
   wire [31:0] store_kept;
   wire store_user_of_text;
   wire [255:0] store_data;
-  wire store_even_writes_0;
-  wire store_odd_writes_0;
-  wire store_even_writes_1;
-  wire store_odd_writes_1;
-  wire store_even_writes_2;
-  wire store_odd_writes_2;
-  wire store_even_writes_3;
-  wire store_odd_writes_3;
-  wire store_even_writes_4;
-  wire store_odd_writes_4;
-  wire store_even_writes_5;
-  wire store_odd_writes_5;
-  wire store_even_writes_6;
-  wire store_odd_writes_6;
-  wire store_even_writes_7;
-  wire store_odd_writes_7;
-  wire store_even_writes_8;
-  wire store_odd_writes_8;
-  wire store_even_writes_9;
-  wire store_odd_writes_9;
-  wire store_even_writes_10;
-  wire store_odd_writes_10;
-  wire store_even_writes_11;
-  wire store_odd_writes_11;
-  wire store_even_writes_12;
-  wire store_odd_writes_12;
-  wire store_even_writes_13;
-  wire store_odd_writes_13;
-  wire store_even_writes_14;
-  wire store_odd_writes_14;
-  wire store_even_writes_15;
-  wire store_odd_writes_15;
-  wire store_even_writes_16;
-  wire store_odd_writes_16;
-  wire store_even_writes_17;
-  wire store_odd_writes_17;
-  wire store_even_writes_18;
-  wire store_odd_writes_18;
-  wire store_even_writes_19;
-  wire store_odd_writes_19;
-  wire store_even_writes_20;
-  wire store_odd_writes_20;
-  wire store_even_writes_21;
-  wire store_odd_writes_21;
-  wire store_even_writes_22;
-  wire store_odd_writes_22;
-  wire store_even_writes_23;
-  wire store_odd_writes_23;
-  wire store_even_writes_24;
-  wire store_odd_writes_24;
-  wire store_even_writes_25;
-  wire store_odd_writes_25;
-  wire store_even_writes_26;
-  wire store_odd_writes_26;
-  wire store_even_writes_27;
-  wire store_odd_writes_27;
-  wire store_even_writes_28;
-  wire store_odd_writes_28;
-  wire store_even_writes_29;
-  wire store_odd_writes_29;
-  wire store_even_writes_30;
-  wire store_odd_writes_30;
-  wire store_even_writes_31;
-  wire store_odd_writes_31;
+  wire [15:0] store_even_writes_0;
+  wire [15:0] store_odd_writes_0;
+  wire [15:0] store_even_writes_16;
+  wire [15:0] store_odd_writes_16;
 
   // Outputs of memory
-  wire [7:0] chunk_0_memory_out;
-  wire [7:0] chunk_0_memory_1_out;
-  wire [7:0] chunk_0_memory_2_out;
-  wire [7:0] chunk_0_memory_3_out;
-  wire [7:0] chunk_0_memory_4_out;
-  wire [7:0] chunk_0_memory_5_out;
-  wire [7:0] chunk_0_memory_6_out;
-  wire [7:0] chunk_0_memory_7_out;
-  wire [7:0] chunk_0_memory_8_out;
-  wire [7:0] chunk_0_memory_9_out;
-  wire [7:0] chunk_0_memory_10_out;
-  wire [7:0] chunk_0_memory_11_out;
-  wire [7:0] chunk_0_memory_12_out;
-  wire [7:0] chunk_0_memory_13_out;
-  wire [7:0] chunk_0_memory_14_out;
-  wire [7:0] chunk_0_memory_15_out;
-  wire [7:0] chunk_1_memory_out;
-  wire [7:0] chunk_1_memory_1_out;
-  wire [7:0] chunk_1_memory_2_out;
-  wire [7:0] chunk_1_memory_3_out;
-  wire [7:0] chunk_1_memory_4_out;
-  wire [7:0] chunk_1_memory_5_out;
-  wire [7:0] chunk_1_memory_6_out;
-  wire [7:0] chunk_1_memory_7_out;
-  wire [7:0] chunk_1_memory_8_out;
-  wire [7:0] chunk_1_memory_9_out;
-  wire [7:0] chunk_1_memory_10_out;
-  wire [7:0] chunk_1_memory_11_out;
-  wire [7:0] chunk_1_memory_12_out;
-  wire [7:0] chunk_1_memory_13_out;
-  wire [7:0] chunk_1_memory_14_out;
-  wire [7:0] chunk_1_memory_15_out;
-  wire [33:0] chunk_2_memory_out;
+  wire [127:0] chunk_0_out;
+  wire [127:0] chunk_1_out;
+  wire [33:0] chunk_2_out;
 
   // Outputs of flow_control
   wire o_valid;
-  wire [5:0] next;
+  wire [5:0] head;
   wire [5:0] flips_if_ready;
-  wire [3:0] next_even;
+  wire [3:0] head_even;
   wire [3:0] even_flips_if_ready;
   wire ready;
   wire accepts;
@@ -340,68 +250,8 @@ module utf8_repair_8 (
     .store_data(store_data),
     .store_even_writes_0(store_even_writes_0),
     .store_odd_writes_0(store_odd_writes_0),
-    .store_even_writes_1(store_even_writes_1),
-    .store_odd_writes_1(store_odd_writes_1),
-    .store_even_writes_2(store_even_writes_2),
-    .store_odd_writes_2(store_odd_writes_2),
-    .store_even_writes_3(store_even_writes_3),
-    .store_odd_writes_3(store_odd_writes_3),
-    .store_even_writes_4(store_even_writes_4),
-    .store_odd_writes_4(store_odd_writes_4),
-    .store_even_writes_5(store_even_writes_5),
-    .store_odd_writes_5(store_odd_writes_5),
-    .store_even_writes_6(store_even_writes_6),
-    .store_odd_writes_6(store_odd_writes_6),
-    .store_even_writes_7(store_even_writes_7),
-    .store_odd_writes_7(store_odd_writes_7),
-    .store_even_writes_8(store_even_writes_8),
-    .store_odd_writes_8(store_odd_writes_8),
-    .store_even_writes_9(store_even_writes_9),
-    .store_odd_writes_9(store_odd_writes_9),
-    .store_even_writes_10(store_even_writes_10),
-    .store_odd_writes_10(store_odd_writes_10),
-    .store_even_writes_11(store_even_writes_11),
-    .store_odd_writes_11(store_odd_writes_11),
-    .store_even_writes_12(store_even_writes_12),
-    .store_odd_writes_12(store_odd_writes_12),
-    .store_even_writes_13(store_even_writes_13),
-    .store_odd_writes_13(store_odd_writes_13),
-    .store_even_writes_14(store_even_writes_14),
-    .store_odd_writes_14(store_odd_writes_14),
-    .store_even_writes_15(store_even_writes_15),
-    .store_odd_writes_15(store_odd_writes_15),
     .store_even_writes_16(store_even_writes_16),
-    .store_odd_writes_16(store_odd_writes_16),
-    .store_even_writes_17(store_even_writes_17),
-    .store_odd_writes_17(store_odd_writes_17),
-    .store_even_writes_18(store_even_writes_18),
-    .store_odd_writes_18(store_odd_writes_18),
-    .store_even_writes_19(store_even_writes_19),
-    .store_odd_writes_19(store_odd_writes_19),
-    .store_even_writes_20(store_even_writes_20),
-    .store_odd_writes_20(store_odd_writes_20),
-    .store_even_writes_21(store_even_writes_21),
-    .store_odd_writes_21(store_odd_writes_21),
-    .store_even_writes_22(store_even_writes_22),
-    .store_odd_writes_22(store_odd_writes_22),
-    .store_even_writes_23(store_even_writes_23),
-    .store_odd_writes_23(store_odd_writes_23),
-    .store_even_writes_24(store_even_writes_24),
-    .store_odd_writes_24(store_odd_writes_24),
-    .store_even_writes_25(store_even_writes_25),
-    .store_odd_writes_25(store_odd_writes_25),
-    .store_even_writes_26(store_even_writes_26),
-    .store_odd_writes_26(store_odd_writes_26),
-    .store_even_writes_27(store_even_writes_27),
-    .store_odd_writes_27(store_odd_writes_27),
-    .store_even_writes_28(store_even_writes_28),
-    .store_odd_writes_28(store_odd_writes_28),
-    .store_even_writes_29(store_even_writes_29),
-    .store_odd_writes_29(store_odd_writes_29),
-    .store_even_writes_30(store_even_writes_30),
-    .store_odd_writes_30(store_odd_writes_30),
-    .store_even_writes_31(store_even_writes_31),
-    .store_odd_writes_31(store_odd_writes_31)
+    .store_odd_writes_16(store_odd_writes_16)
   );
 
   utf8_repair_8_memory memory (
@@ -418,105 +268,15 @@ module utf8_repair_8 (
     .store_data(store_data),
     .store_even_writes_0(store_even_writes_0),
     .store_odd_writes_0(store_odd_writes_0),
-    .store_even_writes_1(store_even_writes_1),
-    .store_odd_writes_1(store_odd_writes_1),
-    .store_even_writes_2(store_even_writes_2),
-    .store_odd_writes_2(store_odd_writes_2),
-    .store_even_writes_3(store_even_writes_3),
-    .store_odd_writes_3(store_odd_writes_3),
-    .store_even_writes_4(store_even_writes_4),
-    .store_odd_writes_4(store_odd_writes_4),
-    .store_even_writes_5(store_even_writes_5),
-    .store_odd_writes_5(store_odd_writes_5),
-    .store_even_writes_6(store_even_writes_6),
-    .store_odd_writes_6(store_odd_writes_6),
-    .store_even_writes_7(store_even_writes_7),
-    .store_odd_writes_7(store_odd_writes_7),
-    .store_even_writes_8(store_even_writes_8),
-    .store_odd_writes_8(store_odd_writes_8),
-    .store_even_writes_9(store_even_writes_9),
-    .store_odd_writes_9(store_odd_writes_9),
-    .store_even_writes_10(store_even_writes_10),
-    .store_odd_writes_10(store_odd_writes_10),
-    .store_even_writes_11(store_even_writes_11),
-    .store_odd_writes_11(store_odd_writes_11),
-    .store_even_writes_12(store_even_writes_12),
-    .store_odd_writes_12(store_odd_writes_12),
-    .store_even_writes_13(store_even_writes_13),
-    .store_odd_writes_13(store_odd_writes_13),
-    .store_even_writes_14(store_even_writes_14),
-    .store_odd_writes_14(store_odd_writes_14),
-    .store_even_writes_15(store_even_writes_15),
-    .store_odd_writes_15(store_odd_writes_15),
     .store_even_writes_16(store_even_writes_16),
     .store_odd_writes_16(store_odd_writes_16),
-    .store_even_writes_17(store_even_writes_17),
-    .store_odd_writes_17(store_odd_writes_17),
-    .store_even_writes_18(store_even_writes_18),
-    .store_odd_writes_18(store_odd_writes_18),
-    .store_even_writes_19(store_even_writes_19),
-    .store_odd_writes_19(store_odd_writes_19),
-    .store_even_writes_20(store_even_writes_20),
-    .store_odd_writes_20(store_odd_writes_20),
-    .store_even_writes_21(store_even_writes_21),
-    .store_odd_writes_21(store_odd_writes_21),
-    .store_even_writes_22(store_even_writes_22),
-    .store_odd_writes_22(store_odd_writes_22),
-    .store_even_writes_23(store_even_writes_23),
-    .store_odd_writes_23(store_odd_writes_23),
-    .store_even_writes_24(store_even_writes_24),
-    .store_odd_writes_24(store_odd_writes_24),
-    .store_even_writes_25(store_even_writes_25),
-    .store_odd_writes_25(store_odd_writes_25),
-    .store_even_writes_26(store_even_writes_26),
-    .store_odd_writes_26(store_odd_writes_26),
-    .store_even_writes_27(store_even_writes_27),
-    .store_odd_writes_27(store_odd_writes_27),
-    .store_even_writes_28(store_even_writes_28),
-    .store_odd_writes_28(store_odd_writes_28),
-    .store_even_writes_29(store_even_writes_29),
-    .store_odd_writes_29(store_odd_writes_29),
-    .store_even_writes_30(store_even_writes_30),
-    .store_odd_writes_30(store_odd_writes_30),
-    .store_even_writes_31(store_even_writes_31),
-    .store_odd_writes_31(store_odd_writes_31),
-    .next(next),
+    .head(head),
     .flips_if_ready(flips_if_ready),
-    .next_even(next_even),
+    .head_even(head_even),
     .even_flips_if_ready(even_flips_if_ready),
-    .chunk_0_memory_out(chunk_0_memory_out),
-    .chunk_0_memory_1_out(chunk_0_memory_1_out),
-    .chunk_0_memory_2_out(chunk_0_memory_2_out),
-    .chunk_0_memory_3_out(chunk_0_memory_3_out),
-    .chunk_0_memory_4_out(chunk_0_memory_4_out),
-    .chunk_0_memory_5_out(chunk_0_memory_5_out),
-    .chunk_0_memory_6_out(chunk_0_memory_6_out),
-    .chunk_0_memory_7_out(chunk_0_memory_7_out),
-    .chunk_0_memory_8_out(chunk_0_memory_8_out),
-    .chunk_0_memory_9_out(chunk_0_memory_9_out),
-    .chunk_0_memory_10_out(chunk_0_memory_10_out),
-    .chunk_0_memory_11_out(chunk_0_memory_11_out),
-    .chunk_0_memory_12_out(chunk_0_memory_12_out),
-    .chunk_0_memory_13_out(chunk_0_memory_13_out),
-    .chunk_0_memory_14_out(chunk_0_memory_14_out),
-    .chunk_0_memory_15_out(chunk_0_memory_15_out),
-    .chunk_1_memory_out(chunk_1_memory_out),
-    .chunk_1_memory_1_out(chunk_1_memory_1_out),
-    .chunk_1_memory_2_out(chunk_1_memory_2_out),
-    .chunk_1_memory_3_out(chunk_1_memory_3_out),
-    .chunk_1_memory_4_out(chunk_1_memory_4_out),
-    .chunk_1_memory_5_out(chunk_1_memory_5_out),
-    .chunk_1_memory_6_out(chunk_1_memory_6_out),
-    .chunk_1_memory_7_out(chunk_1_memory_7_out),
-    .chunk_1_memory_8_out(chunk_1_memory_8_out),
-    .chunk_1_memory_9_out(chunk_1_memory_9_out),
-    .chunk_1_memory_10_out(chunk_1_memory_10_out),
-    .chunk_1_memory_11_out(chunk_1_memory_11_out),
-    .chunk_1_memory_12_out(chunk_1_memory_12_out),
-    .chunk_1_memory_13_out(chunk_1_memory_13_out),
-    .chunk_1_memory_14_out(chunk_1_memory_14_out),
-    .chunk_1_memory_15_out(chunk_1_memory_15_out),
-    .chunk_2_memory_out(chunk_2_memory_out)
+    .chunk_0_out(chunk_0_out),
+    .chunk_1_out(chunk_1_out),
+    .chunk_2_out(chunk_2_out)
   );
 
   utf8_repair_8_flow_control flow_control (
@@ -529,9 +289,9 @@ module utf8_repair_8 (
     .give_newest(number),
     .held_newest(held_newest),
     .o_valid(o_valid),
-    .next(next),
+    .head(head),
     .flips_if_ready(flips_if_ready),
-    .next_even(next_even),
+    .head_even(head_even),
     .even_flips_if_ready(even_flips_if_ready),
     .ready(ready),
     .accepts(accepts)
@@ -539,19 +299,11 @@ module utf8_repair_8 (
 
   // Outputs
   assign s_axis_tready = ready;
-  assign m_axis_tdata = {chunk_1_memory_15_out, chunk_1_memory_14_out, chunk_1_memory_13_out,
-      chunk_1_memory_12_out, chunk_1_memory_11_out, chunk_1_memory_10_out, chunk_1_memory_9_out,
-      chunk_1_memory_8_out, chunk_1_memory_7_out, chunk_1_memory_6_out, chunk_1_memory_5_out,
-      chunk_1_memory_4_out, chunk_1_memory_3_out, chunk_1_memory_2_out, chunk_1_memory_1_out,
-      chunk_1_memory_out, chunk_0_memory_15_out, chunk_0_memory_14_out, chunk_0_memory_13_out,
-      chunk_0_memory_12_out, chunk_0_memory_11_out, chunk_0_memory_10_out, chunk_0_memory_9_out,
-      chunk_0_memory_8_out, chunk_0_memory_7_out, chunk_0_memory_6_out, chunk_0_memory_5_out,
-      chunk_0_memory_4_out, chunk_0_memory_3_out, chunk_0_memory_2_out, chunk_0_memory_1_out,
-      chunk_0_memory_out};
-  assign m_axis_tkeep = chunk_2_memory_out[31:0];
+  assign m_axis_tdata = {chunk_1_out, chunk_0_out};
+  assign m_axis_tkeep = chunk_2_out[31:0];
   assign m_axis_tvalid = o_valid;
-  assign m_axis_tlast = chunk_2_memory_out[32];
-  assign m_axis_tuser = chunk_2_memory_out[33];
+  assign m_axis_tlast = chunk_2_out[32];
+  assign m_axis_tuser = chunk_2_out[33];
 endmodule
 
 module utf8_repair_8_reader (
@@ -821,116 +573,117 @@ module utf8_repair_8_reader (
     link_last <= pair_last;
   end
 
-  // Stage 4, join: whether a byte joins the one before, and needs another
-  reg join_valid;
-  reg [5:0] join_newest;
-  reg [7:0] join_joins;
-  reg [7:0] join_needs;
-  reg [7:0] join_there;
-  reg [7:0] join_high;
-  reg [7:0] join_data_0;
-  reg [7:0] join_data_1;
-  reg [7:0] join_data_2;
-  reg [7:0] join_data_3;
-  reg [7:0] join_data_4;
-  reg [7:0] join_data_5;
-  reg [7:0] join_data_6;
-  reg join_last;
-  reg [2:0] join_before_joins;
-  reg [2:0] join_before_needs;
-  reg [2:0] join_before_there;
-  reg [2:0] join_before_high;
+  // Stage 4, attach: whether a byte joins the one before, and needs another
+  reg attach_valid;
+  reg [5:0] attach_newest;
+  reg [7:0] attach_joins;
+  reg [7:0] attach_needs;
+  reg [7:0] attach_there;
+  reg [7:0] attach_high;
+  reg [7:0] attach_data_0;
+  reg [7:0] attach_data_1;
+  reg [7:0] attach_data_2;
+  reg [7:0] attach_data_3;
+  reg [7:0] attach_data_4;
+  reg [7:0] attach_data_5;
+  reg [7:0] attach_data_6;
+  reg attach_last;
+  reg [2:0] attach_before_joins;
+  reg [2:0] attach_before_needs;
+  reg [2:0] attach_before_there;
+  reg [2:0] attach_before_high;
   initial begin
-    join_valid = 1'b0; join_newest = 6'h0; join_joins = 8'h0; join_needs = 8'h0; join_there = 8'h0;
-    join_high = 8'h0; join_data_0 = 8'h0; join_data_1 = 8'h0; join_data_2 = 8'h0;
-    join_data_3 = 8'h0; join_data_4 = 8'h0; join_data_5 = 8'h0; join_data_6 = 8'h0;
-    join_last = 1'b0; join_before_joins = 3'b000; join_before_needs = 3'b000;
-    join_before_there = 3'b000; join_before_high = 3'b000;
+    attach_valid = 1'b0; attach_newest = 6'h0; attach_joins = 8'h0; attach_needs = 8'h0;
+    attach_there = 8'h0; attach_high = 8'h0; attach_data_0 = 8'h0; attach_data_1 = 8'h0;
+    attach_data_2 = 8'h0; attach_data_3 = 8'h0; attach_data_4 = 8'h0; attach_data_5 = 8'h0;
+    attach_data_6 = 8'h0; attach_last = 1'b0; attach_before_joins = 3'b000;
+    attach_before_needs = 3'b000; attach_before_there = 3'b000; attach_before_high = 3'b000;
   end
 
   always @(posedge clk) begin
     if (rst) begin
-      join_valid <= 1'b0;
-      join_newest <= 6'h0;
-      join_before_joins <= 3'b000;
-      join_before_needs <= 3'b000;
-      join_before_there <= 3'b000;
-      join_before_high <= 3'b000;
+      attach_valid <= 1'b0;
+      attach_newest <= 6'h0;
+      attach_before_joins <= 3'b000;
+      attach_before_needs <= 3'b000;
+      attach_before_there <= 3'b000;
+      attach_before_high <= 3'b000;
     end else begin
-      join_valid <= link_valid;
-      join_newest <= link_newest;
-      if (join_valid) begin
-        join_before_joins <= join_last ? 3'b000 : join_joins[7:5];
-        join_before_needs <= join_last ? 3'b000 : join_needs[7:5];
-        join_before_there <= join_last ? 3'b000 : join_there[7:5];
-        join_before_high <= join_last ? 3'b000 : join_high[7:5];
+      attach_valid <= link_valid;
+      attach_newest <= link_newest;
+      if (attach_valid) begin
+        attach_before_joins <= attach_last ? 3'b000 : attach_joins[7:5];
+        attach_before_needs <= attach_last ? 3'b000 : attach_needs[7:5];
+        attach_before_there <= attach_last ? 3'b000 : attach_there[7:5];
+        attach_before_high <= attach_last ? 3'b000 : attach_high[7:5];
       end
     end
-    join_joins <= link_linked_1 | (link_run_1 & {link_linked_2[6:0], link_before_linked_2[2]}) |
+    attach_joins <= link_linked_1 | (link_run_1 & {link_linked_2[6:0], link_before_linked_2[2]}) |
         (link_run_2 & {link_linked_3[5:0], link_before_linked_3[2:1]});
-    join_needs <= link_leads_1 | link_linked_2 |
+    attach_needs <= link_leads_1 | link_linked_2 |
         (link_run_1 & {link_linked_3[6:0], link_before_linked_3[2]});
-    join_there <= link_there;
-    join_high <= link_high;
-    join_data_0 <= link_data_0;
-    join_data_1 <= link_data_1;
-    join_data_2 <= link_data_2;
-    join_data_3 <= link_data_3;
-    join_data_4 <= link_data_4;
-    join_data_5 <= link_data_5;
-    join_data_6 <= link_data_6;
-    join_last <= link_last;
+    attach_there <= link_there;
+    attach_high <= link_high;
+    attach_data_0 <= link_data_0;
+    attach_data_1 <= link_data_1;
+    attach_data_2 <= link_data_2;
+    attach_data_3 <= link_data_3;
+    attach_data_4 <= link_data_4;
+    attach_data_5 <= link_data_5;
+    attach_data_6 <= link_data_6;
+    attach_last <= link_last;
   end
 
-  // Stage 5, end: whether a token ends with a byte
-  reg end_valid;
-  reg [5:0] end_newest;
-  reg [8:0] end_ends;
-  reg [8:0] end_bad;
-  reg [8:0] end_at_least_2;
-  reg [8:0] end_at_least_3;
-  reg [8:0] end_at_least_4;
-  reg end_last;
-  reg [7:0] end_data_0;
-  reg [7:0] end_data_1;
-  reg [7:0] end_data_2;
-  reg [7:0] end_data_3;
-  reg [7:0] end_data_4;
-  reg [7:0] end_data_5;
-  reg [7:0] end_data_6;
+  // Stage 5, close: whether a token ends with a byte
+  reg close_valid;
+  reg [5:0] close_newest;
+  reg [8:0] close_ends;
+  reg [8:0] close_bad;
+  reg [8:0] close_at_least_2;
+  reg [8:0] close_at_least_3;
+  reg [8:0] close_at_least_4;
+  reg close_last;
+  reg [7:0] close_data_0;
+  reg [7:0] close_data_1;
+  reg [7:0] close_data_2;
+  reg [7:0] close_data_3;
+  reg [7:0] close_data_4;
+  reg [7:0] close_data_5;
+  reg [7:0] close_data_6;
   initial begin
-    end_valid = 1'b0; end_newest = 6'h0; end_ends = 9'h0; end_bad = 9'h0; end_at_least_2 = 9'h0;
-    end_at_least_3 = 9'h0; end_at_least_4 = 9'h0; end_last = 1'b0; end_data_0 = 8'h0;
-    end_data_1 = 8'h0; end_data_2 = 8'h0; end_data_3 = 8'h0; end_data_4 = 8'h0; end_data_5 = 8'h0;
-    end_data_6 = 8'h0;
+    close_valid = 1'b0; close_newest = 6'h0; close_ends = 9'h0; close_bad = 9'h0;
+    close_at_least_2 = 9'h0; close_at_least_3 = 9'h0; close_at_least_4 = 9'h0; close_last = 1'b0;
+    close_data_0 = 8'h0; close_data_1 = 8'h0; close_data_2 = 8'h0; close_data_3 = 8'h0;
+    close_data_4 = 8'h0; close_data_5 = 8'h0; close_data_6 = 8'h0;
   end
 
-  wire [10:0] logic_1 = {join_joins, join_before_joins} &
-      {join_joins[6:0], join_before_joins, 1'b0};
+  wire [10:0] logic_1 = {attach_joins, attach_before_joins} &
+      {attach_joins[6:0], attach_before_joins, 1'b0};
   always @(posedge clk) begin
     if (rst) begin
-      end_valid <= 1'b0;
-      end_newest <= 6'h0;
+      close_valid <= 1'b0;
+      close_newest <= 6'h0;
     end else begin
-      end_valid <= join_valid;
-      end_newest <= join_newest;
+      close_valid <= attach_valid;
+      close_newest <= attach_newest;
     end
-    end_ends <= {join_there, join_before_there[2]} & ~{join_needs[7] & ~join_last, join_joins} &
-        {8'hFF, join_before_needs[2]};
-    end_bad <= {join_high, join_before_high[2]} & ~{join_needs[7] & ~join_last, join_joins} &
-        (~{join_joins, join_before_joins[2]} | {join_needs, join_before_needs[2]}) &
-        {8'hFF, join_before_needs[2]};
-    end_at_least_2 <= {join_joins, join_before_joins[2]};
-    end_at_least_3 <= logic_1[10:2];
-    end_at_least_4 <= logic_1[10:2] & {join_joins[5:0], join_before_joins};
-    end_last <= join_last;
-    end_data_0 <= join_data_0;
-    end_data_1 <= join_data_1;
-    end_data_2 <= join_data_2;
-    end_data_3 <= join_data_3;
-    end_data_4 <= join_data_4;
-    end_data_5 <= join_data_5;
-    end_data_6 <= join_data_6;
+    close_ends <= {attach_there, attach_before_there[2]} &
+        ~{attach_needs[7] & ~attach_last, attach_joins} & {8'hFF, attach_before_needs[2]};
+    close_bad <= {attach_high, attach_before_high[2]} &
+        ~{attach_needs[7] & ~attach_last, attach_joins} &
+        (~{attach_joins, attach_before_joins[2]} | {attach_needs, attach_before_needs[2]}) &
+        {8'hFF, attach_before_needs[2]};
+    close_at_least_2 <= {attach_joins, attach_before_joins[2]};
+    close_at_least_3 <= logic_1[10:2];
+    close_at_least_4 <= logic_1[10:2] & {attach_joins[5:0], attach_before_joins};
+    close_last <= attach_last;
+    close_data_0 <= attach_data_0;
+    close_data_1 <= attach_data_1;
+    close_data_2 <= attach_data_2;
+    close_data_3 <= attach_data_3;
+    close_data_4 <= attach_data_4;
+    close_data_5 <= attach_data_5;
+    close_data_6 <= attach_data_6;
   end
 
   // Stage 6, name: whether a token is an error, and of which kind
@@ -980,8 +733,8 @@ module utf8_repair_8_reader (
       name_before_data_5 <= 3'b000;
       name_before_data_6 <= 3'b000;
     end else begin
-      name_valid <= end_valid;
-      name_newest <= end_newest;
+      name_valid <= close_valid;
+      name_newest <= close_newest;
       if (name_valid) begin
         name_before_data_0 <= name_last ? 3'b000 : name_data_0[7:5];
         name_before_data_1 <= name_last ? 3'b000 : name_data_1[7:5];
@@ -992,21 +745,21 @@ module utf8_repair_8_reader (
         name_before_data_6 <= name_last ? 3'b000 : name_data_6[7:5];
       end
     end
-    name_ends <= end_ends;
-    name_at_least_2 <= end_at_least_2;
-    name_last <= end_last;
-    name_data_0 <= end_data_0;
-    name_data_1 <= end_data_1;
-    name_data_2 <= end_data_2;
-    name_data_3 <= end_data_3;
-    name_data_4 <= end_data_4;
-    name_data_5 <= end_data_5;
-    name_data_6 <= end_data_6;
-    name_error <= end_bad;
-    name_character_1 <= end_ends & ~end_bad;
-    name_character_2 <= end_ends & ~end_bad & end_at_least_2;
-    name_character_3 <= end_ends & ~end_bad & end_at_least_3;
-    name_character_4 <= end_ends & ~end_bad & end_at_least_4;
+    name_ends <= close_ends;
+    name_at_least_2 <= close_at_least_2;
+    name_last <= close_last;
+    name_data_0 <= close_data_0;
+    name_data_1 <= close_data_1;
+    name_data_2 <= close_data_2;
+    name_data_3 <= close_data_3;
+    name_data_4 <= close_data_4;
+    name_data_5 <= close_data_5;
+    name_data_6 <= close_data_6;
+    name_error <= close_bad;
+    name_character_1 <= close_ends & ~close_bad;
+    name_character_2 <= close_ends & ~close_bad & close_at_least_2;
+    name_character_3 <= close_ends & ~close_bad & close_at_least_3;
+    name_character_4 <= close_ends & ~close_bad & close_at_least_4;
   end
 
   // Stage 7, make: the code points
@@ -1548,70 +1301,10 @@ module utf8_repair_8_packing (
   output reg [31:0] store_kept,
   output reg store_user_of_text,
   output reg [255:0] store_data,
-  output reg store_even_writes_0,
-  output reg store_odd_writes_0,
-  output reg store_even_writes_1,
-  output reg store_odd_writes_1,
-  output reg store_even_writes_2,
-  output reg store_odd_writes_2,
-  output reg store_even_writes_3,
-  output reg store_odd_writes_3,
-  output reg store_even_writes_4,
-  output reg store_odd_writes_4,
-  output reg store_even_writes_5,
-  output reg store_odd_writes_5,
-  output reg store_even_writes_6,
-  output reg store_odd_writes_6,
-  output reg store_even_writes_7,
-  output reg store_odd_writes_7,
-  output reg store_even_writes_8,
-  output reg store_odd_writes_8,
-  output reg store_even_writes_9,
-  output reg store_odd_writes_9,
-  output reg store_even_writes_10,
-  output reg store_odd_writes_10,
-  output reg store_even_writes_11,
-  output reg store_odd_writes_11,
-  output reg store_even_writes_12,
-  output reg store_odd_writes_12,
-  output reg store_even_writes_13,
-  output reg store_odd_writes_13,
-  output reg store_even_writes_14,
-  output reg store_odd_writes_14,
-  output reg store_even_writes_15,
-  output reg store_odd_writes_15,
-  output reg store_even_writes_16,
-  output reg store_odd_writes_16,
-  output reg store_even_writes_17,
-  output reg store_odd_writes_17,
-  output reg store_even_writes_18,
-  output reg store_odd_writes_18,
-  output reg store_even_writes_19,
-  output reg store_odd_writes_19,
-  output reg store_even_writes_20,
-  output reg store_odd_writes_20,
-  output reg store_even_writes_21,
-  output reg store_odd_writes_21,
-  output reg store_even_writes_22,
-  output reg store_odd_writes_22,
-  output reg store_even_writes_23,
-  output reg store_odd_writes_23,
-  output reg store_even_writes_24,
-  output reg store_odd_writes_24,
-  output reg store_even_writes_25,
-  output reg store_odd_writes_25,
-  output reg store_even_writes_26,
-  output reg store_odd_writes_26,
-  output reg store_even_writes_27,
-  output reg store_odd_writes_27,
-  output reg store_even_writes_28,
-  output reg store_odd_writes_28,
-  output reg store_even_writes_29,
-  output reg store_odd_writes_29,
-  output reg store_even_writes_30,
-  output reg store_odd_writes_30,
-  output reg store_even_writes_31,
-  output reg store_odd_writes_31
+  output reg [15:0] store_even_writes_0,
+  output reg [15:0] store_odd_writes_0,
+  output reg [15:0] store_even_writes_16,
+  output reg [15:0] store_odd_writes_16
 );
 
   // Stage 10, fours: values in four lanes
@@ -2676,28 +2369,8 @@ module utf8_repair_8_packing (
   // Stage 20, store: values go to their lanes
   initial begin
     store_ends = 1'b0; store_kept = 32'h0; store_user_of_text = 1'b0; store_data = 256'h0;
-    store_even_writes_0 = 1'b0; store_odd_writes_0 = 1'b0; store_even_writes_1 = 1'b0;
-    store_odd_writes_1 = 1'b0; store_even_writes_2 = 1'b0; store_odd_writes_2 = 1'b0;
-    store_even_writes_3 = 1'b0; store_odd_writes_3 = 1'b0; store_even_writes_4 = 1'b0;
-    store_odd_writes_4 = 1'b0; store_even_writes_5 = 1'b0; store_odd_writes_5 = 1'b0;
-    store_even_writes_6 = 1'b0; store_odd_writes_6 = 1'b0; store_even_writes_7 = 1'b0;
-    store_odd_writes_7 = 1'b0; store_even_writes_8 = 1'b0; store_odd_writes_8 = 1'b0;
-    store_even_writes_9 = 1'b0; store_odd_writes_9 = 1'b0; store_even_writes_10 = 1'b0;
-    store_odd_writes_10 = 1'b0; store_even_writes_11 = 1'b0; store_odd_writes_11 = 1'b0;
-    store_even_writes_12 = 1'b0; store_odd_writes_12 = 1'b0; store_even_writes_13 = 1'b0;
-    store_odd_writes_13 = 1'b0; store_even_writes_14 = 1'b0; store_odd_writes_14 = 1'b0;
-    store_even_writes_15 = 1'b0; store_odd_writes_15 = 1'b0; store_even_writes_16 = 1'b0;
-    store_odd_writes_16 = 1'b0; store_even_writes_17 = 1'b0; store_odd_writes_17 = 1'b0;
-    store_even_writes_18 = 1'b0; store_odd_writes_18 = 1'b0; store_even_writes_19 = 1'b0;
-    store_odd_writes_19 = 1'b0; store_even_writes_20 = 1'b0; store_odd_writes_20 = 1'b0;
-    store_even_writes_21 = 1'b0; store_odd_writes_21 = 1'b0; store_even_writes_22 = 1'b0;
-    store_odd_writes_22 = 1'b0; store_even_writes_23 = 1'b0; store_odd_writes_23 = 1'b0;
-    store_even_writes_24 = 1'b0; store_odd_writes_24 = 1'b0; store_even_writes_25 = 1'b0;
-    store_odd_writes_25 = 1'b0; store_even_writes_26 = 1'b0; store_odd_writes_26 = 1'b0;
-    store_even_writes_27 = 1'b0; store_odd_writes_27 = 1'b0; store_even_writes_28 = 1'b0;
-    store_odd_writes_28 = 1'b0; store_even_writes_29 = 1'b0; store_odd_writes_29 = 1'b0;
-    store_even_writes_30 = 1'b0; store_odd_writes_30 = 1'b0; store_even_writes_31 = 1'b0;
-    store_odd_writes_31 = 1'b0;
+    store_even_writes_0 = 16'h0; store_odd_writes_0 = 16'h0; store_even_writes_16 = 16'h0;
+    store_odd_writes_16 = 16'h0;
   end
 
   always @(posedge clk) begin
@@ -2705,108 +2378,14 @@ module utf8_repair_8_packing (
     store_kept <= aim_kept;
     store_user_of_text <= aim_user_of_text;
     store_data <= aim_data;
-    store_even_writes_0 <= (aim_even_if_held_0 & aim_held[0]) | (aim_even_if_free_0 & ~aim_held[0]);
-    store_odd_writes_0 <= (aim_odd_if_held_0 & aim_held[0]) | (aim_odd_if_free_0 & ~aim_held[0]);
-    store_even_writes_1 <= (aim_even_if_held_0 & aim_held[1]) | (aim_even_if_free_0 & ~aim_held[1]);
-    store_odd_writes_1 <= (aim_odd_if_held_0 & aim_held[1]) | (aim_odd_if_free_0 & ~aim_held[1]);
-    store_even_writes_2 <= (aim_even_if_held_0 & aim_held[2]) | (aim_even_if_free_0 & ~aim_held[2]);
-    store_odd_writes_2 <= (aim_odd_if_held_0 & aim_held[2]) | (aim_odd_if_free_0 & ~aim_held[2]);
-    store_even_writes_3 <= (aim_even_if_held_0 & aim_held[3]) | (aim_even_if_free_0 & ~aim_held[3]);
-    store_odd_writes_3 <= (aim_odd_if_held_0 & aim_held[3]) | (aim_odd_if_free_0 & ~aim_held[3]);
-    store_even_writes_4 <= (aim_even_if_held_0 & aim_held[4]) | (aim_even_if_free_0 & ~aim_held[4]);
-    store_odd_writes_4 <= (aim_odd_if_held_0 & aim_held[4]) | (aim_odd_if_free_0 & ~aim_held[4]);
-    store_even_writes_5 <= (aim_even_if_held_0 & aim_held[5]) | (aim_even_if_free_0 & ~aim_held[5]);
-    store_odd_writes_5 <= (aim_odd_if_held_0 & aim_held[5]) | (aim_odd_if_free_0 & ~aim_held[5]);
-    store_even_writes_6 <= (aim_even_if_held_0 & aim_held[6]) | (aim_even_if_free_0 & ~aim_held[6]);
-    store_odd_writes_6 <= (aim_odd_if_held_0 & aim_held[6]) | (aim_odd_if_free_0 & ~aim_held[6]);
-    store_even_writes_7 <= (aim_even_if_held_0 & aim_held[7]) | (aim_even_if_free_0 & ~aim_held[7]);
-    store_odd_writes_7 <= (aim_odd_if_held_0 & aim_held[7]) | (aim_odd_if_free_0 & ~aim_held[7]);
-    store_even_writes_8 <= (aim_even_if_held_0 & aim_held[8]) | (aim_even_if_free_0 & ~aim_held[8]);
-    store_odd_writes_8 <= (aim_odd_if_held_0 & aim_held[8]) | (aim_odd_if_free_0 & ~aim_held[8]);
-    store_even_writes_9 <= (aim_even_if_held_0 & aim_held[9]) | (aim_even_if_free_0 & ~aim_held[9]);
-    store_odd_writes_9 <= (aim_odd_if_held_0 & aim_held[9]) | (aim_odd_if_free_0 & ~aim_held[9]);
-    store_even_writes_10 <= (aim_even_if_held_0 & aim_held[10]) |
-        (aim_even_if_free_0 & ~aim_held[10]);
-    store_odd_writes_10 <= (aim_odd_if_held_0 & aim_held[10]) | (aim_odd_if_free_0 & ~aim_held[10]);
-    store_even_writes_11 <= (aim_even_if_held_0 & aim_held[11]) |
-        (aim_even_if_free_0 & ~aim_held[11]);
-    store_odd_writes_11 <= (aim_odd_if_held_0 & aim_held[11]) | (aim_odd_if_free_0 & ~aim_held[11]);
-    store_even_writes_12 <= (aim_even_if_held_0 & aim_held[12]) |
-        (aim_even_if_free_0 & ~aim_held[12]);
-    store_odd_writes_12 <= (aim_odd_if_held_0 & aim_held[12]) | (aim_odd_if_free_0 & ~aim_held[12]);
-    store_even_writes_13 <= (aim_even_if_held_0 & aim_held[13]) |
-        (aim_even_if_free_0 & ~aim_held[13]);
-    store_odd_writes_13 <= (aim_odd_if_held_0 & aim_held[13]) | (aim_odd_if_free_0 & ~aim_held[13]);
-    store_even_writes_14 <= (aim_even_if_held_0 & aim_held[14]) |
-        (aim_even_if_free_0 & ~aim_held[14]);
-    store_odd_writes_14 <= (aim_odd_if_held_0 & aim_held[14]) | (aim_odd_if_free_0 & ~aim_held[14]);
-    store_even_writes_15 <= (aim_even_if_held_0 & aim_held[15]) |
-        (aim_even_if_free_0 & ~aim_held[15]);
-    store_odd_writes_15 <= (aim_odd_if_held_0 & aim_held[15]) | (aim_odd_if_free_0 & ~aim_held[15]);
-    store_even_writes_16 <= (aim_even_if_held_16 & aim_held[16]) |
-        (aim_even_if_free_16 & ~aim_held[16]);
-    store_odd_writes_16 <= (aim_odd_if_held_16 & aim_held[16]) |
-        (aim_odd_if_free_16 & ~aim_held[16]);
-    store_even_writes_17 <= (aim_even_if_held_16 & aim_held[17]) |
-        (aim_even_if_free_16 & ~aim_held[17]);
-    store_odd_writes_17 <= (aim_odd_if_held_16 & aim_held[17]) |
-        (aim_odd_if_free_16 & ~aim_held[17]);
-    store_even_writes_18 <= (aim_even_if_held_16 & aim_held[18]) |
-        (aim_even_if_free_16 & ~aim_held[18]);
-    store_odd_writes_18 <= (aim_odd_if_held_16 & aim_held[18]) |
-        (aim_odd_if_free_16 & ~aim_held[18]);
-    store_even_writes_19 <= (aim_even_if_held_16 & aim_held[19]) |
-        (aim_even_if_free_16 & ~aim_held[19]);
-    store_odd_writes_19 <= (aim_odd_if_held_16 & aim_held[19]) |
-        (aim_odd_if_free_16 & ~aim_held[19]);
-    store_even_writes_20 <= (aim_even_if_held_16 & aim_held[20]) |
-        (aim_even_if_free_16 & ~aim_held[20]);
-    store_odd_writes_20 <= (aim_odd_if_held_16 & aim_held[20]) |
-        (aim_odd_if_free_16 & ~aim_held[20]);
-    store_even_writes_21 <= (aim_even_if_held_16 & aim_held[21]) |
-        (aim_even_if_free_16 & ~aim_held[21]);
-    store_odd_writes_21 <= (aim_odd_if_held_16 & aim_held[21]) |
-        (aim_odd_if_free_16 & ~aim_held[21]);
-    store_even_writes_22 <= (aim_even_if_held_16 & aim_held[22]) |
-        (aim_even_if_free_16 & ~aim_held[22]);
-    store_odd_writes_22 <= (aim_odd_if_held_16 & aim_held[22]) |
-        (aim_odd_if_free_16 & ~aim_held[22]);
-    store_even_writes_23 <= (aim_even_if_held_16 & aim_held[23]) |
-        (aim_even_if_free_16 & ~aim_held[23]);
-    store_odd_writes_23 <= (aim_odd_if_held_16 & aim_held[23]) |
-        (aim_odd_if_free_16 & ~aim_held[23]);
-    store_even_writes_24 <= (aim_even_if_held_16 & aim_held[24]) |
-        (aim_even_if_free_16 & ~aim_held[24]);
-    store_odd_writes_24 <= (aim_odd_if_held_16 & aim_held[24]) |
-        (aim_odd_if_free_16 & ~aim_held[24]);
-    store_even_writes_25 <= (aim_even_if_held_16 & aim_held[25]) |
-        (aim_even_if_free_16 & ~aim_held[25]);
-    store_odd_writes_25 <= (aim_odd_if_held_16 & aim_held[25]) |
-        (aim_odd_if_free_16 & ~aim_held[25]);
-    store_even_writes_26 <= (aim_even_if_held_16 & aim_held[26]) |
-        (aim_even_if_free_16 & ~aim_held[26]);
-    store_odd_writes_26 <= (aim_odd_if_held_16 & aim_held[26]) |
-        (aim_odd_if_free_16 & ~aim_held[26]);
-    store_even_writes_27 <= (aim_even_if_held_16 & aim_held[27]) |
-        (aim_even_if_free_16 & ~aim_held[27]);
-    store_odd_writes_27 <= (aim_odd_if_held_16 & aim_held[27]) |
-        (aim_odd_if_free_16 & ~aim_held[27]);
-    store_even_writes_28 <= (aim_even_if_held_16 & aim_held[28]) |
-        (aim_even_if_free_16 & ~aim_held[28]);
-    store_odd_writes_28 <= (aim_odd_if_held_16 & aim_held[28]) |
-        (aim_odd_if_free_16 & ~aim_held[28]);
-    store_even_writes_29 <= (aim_even_if_held_16 & aim_held[29]) |
-        (aim_even_if_free_16 & ~aim_held[29]);
-    store_odd_writes_29 <= (aim_odd_if_held_16 & aim_held[29]) |
-        (aim_odd_if_free_16 & ~aim_held[29]);
-    store_even_writes_30 <= (aim_even_if_held_16 & aim_held[30]) |
-        (aim_even_if_free_16 & ~aim_held[30]);
-    store_odd_writes_30 <= (aim_odd_if_held_16 & aim_held[30]) |
-        (aim_odd_if_free_16 & ~aim_held[30]);
-    store_even_writes_31 <= (aim_even_if_held_16 & aim_held[31]) |
-        (aim_even_if_free_16 & ~aim_held[31]);
-    store_odd_writes_31 <= (aim_odd_if_held_16 & aim_held[31]) |
-        (aim_odd_if_free_16 & ~aim_held[31]);
+    store_even_writes_0 <= ({16{aim_even_if_held_0}} & aim_held[15:0]) |
+        ({16{aim_even_if_free_0}} & ~aim_held[15:0]);
+    store_odd_writes_0 <= ({16{aim_odd_if_held_0}} & aim_held[15:0]) |
+        ({16{aim_odd_if_free_0}} & ~aim_held[15:0]);
+    store_even_writes_16 <= ({16{aim_even_if_held_16}} & aim_held[31:16]) |
+        ({16{aim_even_if_free_16}} & ~aim_held[31:16]);
+    store_odd_writes_16 <= ({16{aim_odd_if_held_16}} & aim_held[31:16]) |
+        ({16{aim_odd_if_free_16}} & ~aim_held[31:16]);
   end
 endmodule
 
@@ -2822,536 +2401,77 @@ module utf8_repair_8_memory (
   input wire [31:0] store_kept,
   input wire store_user_of_text,
   input wire [255:0] store_data,
-  input wire store_even_writes_0,
-  input wire store_odd_writes_0,
-  input wire store_even_writes_1,
-  input wire store_odd_writes_1,
-  input wire store_even_writes_2,
-  input wire store_odd_writes_2,
-  input wire store_even_writes_3,
-  input wire store_odd_writes_3,
-  input wire store_even_writes_4,
-  input wire store_odd_writes_4,
-  input wire store_even_writes_5,
-  input wire store_odd_writes_5,
-  input wire store_even_writes_6,
-  input wire store_odd_writes_6,
-  input wire store_even_writes_7,
-  input wire store_odd_writes_7,
-  input wire store_even_writes_8,
-  input wire store_odd_writes_8,
-  input wire store_even_writes_9,
-  input wire store_odd_writes_9,
-  input wire store_even_writes_10,
-  input wire store_odd_writes_10,
-  input wire store_even_writes_11,
-  input wire store_odd_writes_11,
-  input wire store_even_writes_12,
-  input wire store_odd_writes_12,
-  input wire store_even_writes_13,
-  input wire store_odd_writes_13,
-  input wire store_even_writes_14,
-  input wire store_odd_writes_14,
-  input wire store_even_writes_15,
-  input wire store_odd_writes_15,
-  input wire store_even_writes_16,
-  input wire store_odd_writes_16,
-  input wire store_even_writes_17,
-  input wire store_odd_writes_17,
-  input wire store_even_writes_18,
-  input wire store_odd_writes_18,
-  input wire store_even_writes_19,
-  input wire store_odd_writes_19,
-  input wire store_even_writes_20,
-  input wire store_odd_writes_20,
-  input wire store_even_writes_21,
-  input wire store_odd_writes_21,
-  input wire store_even_writes_22,
-  input wire store_odd_writes_22,
-  input wire store_even_writes_23,
-  input wire store_odd_writes_23,
-  input wire store_even_writes_24,
-  input wire store_odd_writes_24,
-  input wire store_even_writes_25,
-  input wire store_odd_writes_25,
-  input wire store_even_writes_26,
-  input wire store_odd_writes_26,
-  input wire store_even_writes_27,
-  input wire store_odd_writes_27,
-  input wire store_even_writes_28,
-  input wire store_odd_writes_28,
-  input wire store_even_writes_29,
-  input wire store_odd_writes_29,
-  input wire store_even_writes_30,
-  input wire store_odd_writes_30,
-  input wire store_even_writes_31,
-  input wire store_odd_writes_31,
-  input wire [5:0] next,
+  input wire [15:0] store_even_writes_0,
+  input wire [15:0] store_odd_writes_0,
+  input wire [15:0] store_even_writes_16,
+  input wire [15:0] store_odd_writes_16,
+  input wire [5:0] head,
   input wire [5:0] flips_if_ready,
-  input wire [3:0] next_even,
+  input wire [3:0] head_even,
   input wire [3:0] even_flips_if_ready,
-  output wire [7:0] chunk_0_memory_out,
-  output wire [7:0] chunk_0_memory_1_out,
-  output wire [7:0] chunk_0_memory_2_out,
-  output wire [7:0] chunk_0_memory_3_out,
-  output wire [7:0] chunk_0_memory_4_out,
-  output wire [7:0] chunk_0_memory_5_out,
-  output wire [7:0] chunk_0_memory_6_out,
-  output wire [7:0] chunk_0_memory_7_out,
-  output wire [7:0] chunk_0_memory_8_out,
-  output wire [7:0] chunk_0_memory_9_out,
-  output wire [7:0] chunk_0_memory_10_out,
-  output wire [7:0] chunk_0_memory_11_out,
-  output wire [7:0] chunk_0_memory_12_out,
-  output wire [7:0] chunk_0_memory_13_out,
-  output wire [7:0] chunk_0_memory_14_out,
-  output wire [7:0] chunk_0_memory_15_out,
-  output wire [7:0] chunk_1_memory_out,
-  output wire [7:0] chunk_1_memory_1_out,
-  output wire [7:0] chunk_1_memory_2_out,
-  output wire [7:0] chunk_1_memory_3_out,
-  output wire [7:0] chunk_1_memory_4_out,
-  output wire [7:0] chunk_1_memory_5_out,
-  output wire [7:0] chunk_1_memory_6_out,
-  output wire [7:0] chunk_1_memory_7_out,
-  output wire [7:0] chunk_1_memory_8_out,
-  output wire [7:0] chunk_1_memory_9_out,
-  output wire [7:0] chunk_1_memory_10_out,
-  output wire [7:0] chunk_1_memory_11_out,
-  output wire [7:0] chunk_1_memory_12_out,
-  output wire [7:0] chunk_1_memory_13_out,
-  output wire [7:0] chunk_1_memory_14_out,
-  output wire [7:0] chunk_1_memory_15_out,
-  output wire [33:0] chunk_2_memory_out
+  output wire [127:0] chunk_0_out,
+  output wire [127:0] chunk_1_out,
+  output wire [33:0] chunk_2_out
 );
+
+  genvar i;
 
   // Memory, chunk_0
   // Registers with attributes are copies near their loads. The attributes keep Vivado
   // and Quartus from merging them; a redundant term in their next value, Yosys.
-  reg [7:0] chunk_0_memory_even_read;
-  reg [7:0] chunk_0_memory_odd_read;
-  reg [7:0] chunk_0_memory_1_even_read;
-  reg [7:0] chunk_0_memory_1_odd_read;
-  reg [7:0] chunk_0_memory_2_even_read;
-  reg [7:0] chunk_0_memory_2_odd_read;
-  reg [7:0] chunk_0_memory_3_even_read;
-  reg [7:0] chunk_0_memory_3_odd_read;
-  reg [7:0] chunk_0_memory_4_even_read;
-  reg [7:0] chunk_0_memory_4_odd_read;
-  reg [7:0] chunk_0_memory_5_even_read;
-  reg [7:0] chunk_0_memory_5_odd_read;
-  reg [7:0] chunk_0_memory_6_even_read;
-  reg [7:0] chunk_0_memory_6_odd_read;
-  reg [7:0] chunk_0_memory_7_even_read;
-  reg [7:0] chunk_0_memory_7_odd_read;
-  reg [7:0] chunk_0_memory_8_even_read;
-  reg [7:0] chunk_0_memory_8_odd_read;
-  reg [7:0] chunk_0_memory_9_even_read;
-  reg [7:0] chunk_0_memory_9_odd_read;
-  reg [7:0] chunk_0_memory_10_even_read;
-  reg [7:0] chunk_0_memory_10_odd_read;
-  reg [7:0] chunk_0_memory_11_even_read;
-  reg [7:0] chunk_0_memory_11_odd_read;
-  reg [7:0] chunk_0_memory_12_even_read;
-  reg [7:0] chunk_0_memory_12_odd_read;
-  reg [7:0] chunk_0_memory_13_even_read;
-  reg [7:0] chunk_0_memory_13_odd_read;
-  reg [7:0] chunk_0_memory_14_even_read;
-  reg [7:0] chunk_0_memory_14_odd_read;
-  reg [7:0] chunk_0_memory_15_even_read;
-  reg [7:0] chunk_0_memory_15_odd_read;
+  reg [127:0] chunk_0_even_read;
+  reg [127:0] chunk_0_odd_read;
   reg [3:0] chunk_0_even_next;
   reg [3:0] chunk_0_odd_next;
   reg chunk_0_is_odd;
   (* keep = "true", dont_merge *) reg [3:0] chunk_0_even_place;
   (* keep = "true", dont_merge *) reg [3:0] chunk_0_odd_place;
   initial begin
-    chunk_0_memory_even_read = 8'h0; chunk_0_memory_odd_read = 8'h0;
-    chunk_0_memory_1_even_read = 8'h0; chunk_0_memory_1_odd_read = 8'h0;
-    chunk_0_memory_2_even_read = 8'h0; chunk_0_memory_2_odd_read = 8'h0;
-    chunk_0_memory_3_even_read = 8'h0; chunk_0_memory_3_odd_read = 8'h0;
-    chunk_0_memory_4_even_read = 8'h0; chunk_0_memory_4_odd_read = 8'h0;
-    chunk_0_memory_5_even_read = 8'h0; chunk_0_memory_5_odd_read = 8'h0;
-    chunk_0_memory_6_even_read = 8'h0; chunk_0_memory_6_odd_read = 8'h0;
-    chunk_0_memory_7_even_read = 8'h0; chunk_0_memory_7_odd_read = 8'h0;
-    chunk_0_memory_8_even_read = 8'h0; chunk_0_memory_8_odd_read = 8'h0;
-    chunk_0_memory_9_even_read = 8'h0; chunk_0_memory_9_odd_read = 8'h0;
-    chunk_0_memory_10_even_read = 8'h0; chunk_0_memory_10_odd_read = 8'h0;
-    chunk_0_memory_11_even_read = 8'h0; chunk_0_memory_11_odd_read = 8'h0;
-    chunk_0_memory_12_even_read = 8'h0; chunk_0_memory_12_odd_read = 8'h0;
-    chunk_0_memory_13_even_read = 8'h0; chunk_0_memory_13_odd_read = 8'h0;
-    chunk_0_memory_14_even_read = 8'h0; chunk_0_memory_14_odd_read = 8'h0;
-    chunk_0_memory_15_even_read = 8'h0; chunk_0_memory_15_odd_read = 8'h0; chunk_0_is_odd = 1'b0;
+    chunk_0_even_read = 128'h0; chunk_0_odd_read = 128'h0; chunk_0_is_odd = 1'b0;
     chunk_0_even_place = 4'h0; chunk_0_odd_place = 4'h0;
   end
   // Memory is read without a clock, at a registered address: distributed RAM, or
   // block RAM that contains the address register.
-  reg [7:0] chunk_0_memory_10_even [0:15];
-  initial begin : chunk_0_memory_10_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_10_even[n] = 8'h0;
-  end
-  reg [7:0] chunk_0_memory_10_odd [0:15];
-  initial begin : chunk_0_memory_10_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_10_odd[n] = 8'h0;
-  end
-  reg [7:0] chunk_0_memory_11_even [0:15];
-  initial begin : chunk_0_memory_11_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_11_even[n] = 8'h0;
-  end
-  reg [7:0] chunk_0_memory_11_odd [0:15];
-  initial begin : chunk_0_memory_11_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_11_odd[n] = 8'h0;
-  end
-  reg [7:0] chunk_0_memory_12_even [0:15];
-  initial begin : chunk_0_memory_12_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_12_even[n] = 8'h0;
-  end
-  reg [7:0] chunk_0_memory_12_odd [0:15];
-  initial begin : chunk_0_memory_12_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_12_odd[n] = 8'h0;
-  end
-  reg [7:0] chunk_0_memory_13_even [0:15];
-  initial begin : chunk_0_memory_13_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_13_even[n] = 8'h0;
-  end
-  reg [7:0] chunk_0_memory_13_odd [0:15];
-  initial begin : chunk_0_memory_13_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_13_odd[n] = 8'h0;
-  end
-  reg [7:0] chunk_0_memory_14_even [0:15];
-  initial begin : chunk_0_memory_14_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_14_even[n] = 8'h0;
-  end
-  reg [7:0] chunk_0_memory_14_odd [0:15];
-  initial begin : chunk_0_memory_14_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_14_odd[n] = 8'h0;
-  end
-  reg [7:0] chunk_0_memory_15_even [0:15];
-  initial begin : chunk_0_memory_15_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_15_even[n] = 8'h0;
-  end
-  reg [7:0] chunk_0_memory_15_odd [0:15];
-  initial begin : chunk_0_memory_15_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_15_odd[n] = 8'h0;
-  end
-  reg [7:0] chunk_0_memory_1_even [0:15];
-  initial begin : chunk_0_memory_1_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_1_even[n] = 8'h0;
-  end
-  reg [7:0] chunk_0_memory_1_odd [0:15];
-  initial begin : chunk_0_memory_1_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_1_odd[n] = 8'h0;
-  end
-  reg [7:0] chunk_0_memory_2_even [0:15];
-  initial begin : chunk_0_memory_2_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_2_even[n] = 8'h0;
-  end
-  reg [7:0] chunk_0_memory_2_odd [0:15];
-  initial begin : chunk_0_memory_2_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_2_odd[n] = 8'h0;
-  end
-  reg [7:0] chunk_0_memory_3_even [0:15];
-  initial begin : chunk_0_memory_3_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_3_even[n] = 8'h0;
-  end
-  reg [7:0] chunk_0_memory_3_odd [0:15];
-  initial begin : chunk_0_memory_3_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_3_odd[n] = 8'h0;
-  end
-  reg [7:0] chunk_0_memory_4_even [0:15];
-  initial begin : chunk_0_memory_4_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_4_even[n] = 8'h0;
-  end
-  reg [7:0] chunk_0_memory_4_odd [0:15];
-  initial begin : chunk_0_memory_4_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_4_odd[n] = 8'h0;
-  end
-  reg [7:0] chunk_0_memory_5_even [0:15];
-  initial begin : chunk_0_memory_5_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_5_even[n] = 8'h0;
-  end
-  reg [7:0] chunk_0_memory_5_odd [0:15];
-  initial begin : chunk_0_memory_5_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_5_odd[n] = 8'h0;
-  end
-  reg [7:0] chunk_0_memory_6_even [0:15];
-  initial begin : chunk_0_memory_6_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_6_even[n] = 8'h0;
-  end
-  reg [7:0] chunk_0_memory_6_odd [0:15];
-  initial begin : chunk_0_memory_6_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_6_odd[n] = 8'h0;
-  end
-  reg [7:0] chunk_0_memory_7_even [0:15];
-  initial begin : chunk_0_memory_7_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_7_even[n] = 8'h0;
-  end
-  reg [7:0] chunk_0_memory_7_odd [0:15];
-  initial begin : chunk_0_memory_7_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_7_odd[n] = 8'h0;
-  end
-  reg [7:0] chunk_0_memory_8_even [0:15];
-  initial begin : chunk_0_memory_8_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_8_even[n] = 8'h0;
-  end
-  reg [7:0] chunk_0_memory_8_odd [0:15];
-  initial begin : chunk_0_memory_8_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_8_odd[n] = 8'h0;
-  end
-  reg [7:0] chunk_0_memory_9_even [0:15];
-  initial begin : chunk_0_memory_9_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_9_even[n] = 8'h0;
-  end
-  reg [7:0] chunk_0_memory_9_odd [0:15];
-  initial begin : chunk_0_memory_9_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_9_odd[n] = 8'h0;
-  end
-  reg [7:0] chunk_0_memory_even [0:15];
-  initial begin : chunk_0_memory_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_even[n] = 8'h0;
-  end
-  reg [7:0] chunk_0_memory_odd [0:15];
-  initial begin : chunk_0_memory_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_odd[n] = 8'h0;
-  end
 
-  wire [7:0] chunk_0_memory_even_word = chunk_0_memory_even[chunk_0_even_next];
-  wire [7:0] chunk_0_memory_odd_word = chunk_0_memory_odd[chunk_0_odd_next];
-  wire [7:0] chunk_0_memory_1_even_word = chunk_0_memory_1_even[chunk_0_even_next];
-  wire [7:0] chunk_0_memory_1_odd_word = chunk_0_memory_1_odd[chunk_0_odd_next];
-  wire [7:0] chunk_0_memory_2_even_word = chunk_0_memory_2_even[chunk_0_even_next];
-  wire [7:0] chunk_0_memory_2_odd_word = chunk_0_memory_2_odd[chunk_0_odd_next];
-  wire [7:0] chunk_0_memory_3_even_word = chunk_0_memory_3_even[chunk_0_even_next];
-  wire [7:0] chunk_0_memory_3_odd_word = chunk_0_memory_3_odd[chunk_0_odd_next];
-  wire [7:0] chunk_0_memory_4_even_word = chunk_0_memory_4_even[chunk_0_even_next];
-  wire [7:0] chunk_0_memory_4_odd_word = chunk_0_memory_4_odd[chunk_0_odd_next];
-  wire [7:0] chunk_0_memory_5_even_word = chunk_0_memory_5_even[chunk_0_even_next];
-  wire [7:0] chunk_0_memory_5_odd_word = chunk_0_memory_5_odd[chunk_0_odd_next];
-  wire [7:0] chunk_0_memory_6_even_word = chunk_0_memory_6_even[chunk_0_even_next];
-  wire [7:0] chunk_0_memory_6_odd_word = chunk_0_memory_6_odd[chunk_0_odd_next];
-  wire [7:0] chunk_0_memory_7_even_word = chunk_0_memory_7_even[chunk_0_even_next];
-  wire [7:0] chunk_0_memory_7_odd_word = chunk_0_memory_7_odd[chunk_0_odd_next];
-  wire [7:0] chunk_0_memory_8_even_word = chunk_0_memory_8_even[chunk_0_even_next];
-  wire [7:0] chunk_0_memory_8_odd_word = chunk_0_memory_8_odd[chunk_0_odd_next];
-  wire [7:0] chunk_0_memory_9_even_word = chunk_0_memory_9_even[chunk_0_even_next];
-  wire [7:0] chunk_0_memory_9_odd_word = chunk_0_memory_9_odd[chunk_0_odd_next];
-  wire [7:0] chunk_0_memory_10_even_word = chunk_0_memory_10_even[chunk_0_even_next];
-  wire [7:0] chunk_0_memory_10_odd_word = chunk_0_memory_10_odd[chunk_0_odd_next];
-  wire [7:0] chunk_0_memory_11_even_word = chunk_0_memory_11_even[chunk_0_even_next];
-  wire [7:0] chunk_0_memory_11_odd_word = chunk_0_memory_11_odd[chunk_0_odd_next];
-  wire [7:0] chunk_0_memory_12_even_word = chunk_0_memory_12_even[chunk_0_even_next];
-  wire [7:0] chunk_0_memory_12_odd_word = chunk_0_memory_12_odd[chunk_0_odd_next];
-  wire [7:0] chunk_0_memory_13_even_word = chunk_0_memory_13_even[chunk_0_even_next];
-  wire [7:0] chunk_0_memory_13_odd_word = chunk_0_memory_13_odd[chunk_0_odd_next];
-  wire [7:0] chunk_0_memory_14_even_word = chunk_0_memory_14_even[chunk_0_even_next];
-  wire [7:0] chunk_0_memory_14_odd_word = chunk_0_memory_14_odd[chunk_0_odd_next];
-  wire [7:0] chunk_0_memory_15_even_word = chunk_0_memory_15_even[chunk_0_even_next];
-  wire [7:0] chunk_0_memory_15_odd_word = chunk_0_memory_15_odd[chunk_0_odd_next];
-  always @(posedge clk) begin
-    if (store_even_writes_10) begin
-      chunk_0_memory_10_even[chunk_0_even_place] <= store_data[87:80];
+  wire [127:0] chunk_0_memory_even_word;
+  generate
+    for (i = 0; i < 16; i = i + 1) begin : chunk_0_memory_even
+      reg [7:0] words [0:15];
+      initial begin : words_zeros
+        integer n;
+        for (n = 0; n <= 15; n = n + 1) words[n] = 8'h0;
+      end
+      always @(posedge clk) begin
+        if (store_even_writes_0[i]) words[chunk_0_even_place] <= store_data[8*i +: 8];
+      end
+      assign chunk_0_memory_even_word[8*i +: 8] = words[chunk_0_even_next];
     end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_10) chunk_0_memory_10_odd[chunk_0_odd_place] <= store_data[87:80];
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_11) begin
-      chunk_0_memory_11_even[chunk_0_even_place] <= store_data[95:88];
+  endgenerate
+  wire [127:0] chunk_0_memory_odd_word;
+  generate
+    for (i = 0; i < 16; i = i + 1) begin : chunk_0_memory_odd
+      reg [7:0] words [0:15];
+      initial begin : words_zeros
+        integer n;
+        for (n = 0; n <= 15; n = n + 1) words[n] = 8'h0;
+      end
+      always @(posedge clk) begin
+        if (store_odd_writes_0[i]) words[chunk_0_odd_place] <= store_data[8*i +: 8];
+      end
+      assign chunk_0_memory_odd_word[8*i +: 8] = words[chunk_0_odd_next];
     end
-  end
+  endgenerate
   always @(posedge clk) begin
-    if (store_odd_writes_11) chunk_0_memory_11_odd[chunk_0_odd_place] <= store_data[95:88];
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_12) begin
-      chunk_0_memory_12_even[chunk_0_even_place] <= store_data[103:96];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_12) begin
-      chunk_0_memory_12_odd[chunk_0_odd_place] <= store_data[103:96];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_13) begin
-      chunk_0_memory_13_even[chunk_0_even_place] <= store_data[111:104];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_13) begin
-      chunk_0_memory_13_odd[chunk_0_odd_place] <= store_data[111:104];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_14) begin
-      chunk_0_memory_14_even[chunk_0_even_place] <= store_data[119:112];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_14) begin
-      chunk_0_memory_14_odd[chunk_0_odd_place] <= store_data[119:112];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_15) begin
-      chunk_0_memory_15_even[chunk_0_even_place] <= store_data[127:120];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_15) begin
-      chunk_0_memory_15_odd[chunk_0_odd_place] <= store_data[127:120];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_1) chunk_0_memory_1_even[chunk_0_even_place] <= store_data[15:8];
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_1) chunk_0_memory_1_odd[chunk_0_odd_place] <= store_data[15:8];
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_2) begin
-      chunk_0_memory_2_even[chunk_0_even_place] <= store_data[23:16];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_2) chunk_0_memory_2_odd[chunk_0_odd_place] <= store_data[23:16];
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_3) begin
-      chunk_0_memory_3_even[chunk_0_even_place] <= store_data[31:24];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_3) chunk_0_memory_3_odd[chunk_0_odd_place] <= store_data[31:24];
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_4) begin
-      chunk_0_memory_4_even[chunk_0_even_place] <= store_data[39:32];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_4) chunk_0_memory_4_odd[chunk_0_odd_place] <= store_data[39:32];
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_5) begin
-      chunk_0_memory_5_even[chunk_0_even_place] <= store_data[47:40];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_5) chunk_0_memory_5_odd[chunk_0_odd_place] <= store_data[47:40];
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_6) begin
-      chunk_0_memory_6_even[chunk_0_even_place] <= store_data[55:48];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_6) chunk_0_memory_6_odd[chunk_0_odd_place] <= store_data[55:48];
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_7) begin
-      chunk_0_memory_7_even[chunk_0_even_place] <= store_data[63:56];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_7) chunk_0_memory_7_odd[chunk_0_odd_place] <= store_data[63:56];
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_8) begin
-      chunk_0_memory_8_even[chunk_0_even_place] <= store_data[71:64];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_8) chunk_0_memory_8_odd[chunk_0_odd_place] <= store_data[71:64];
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_9) begin
-      chunk_0_memory_9_even[chunk_0_even_place] <= store_data[79:72];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_9) chunk_0_memory_9_odd[chunk_0_odd_place] <= store_data[79:72];
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_0) chunk_0_memory_even[chunk_0_even_place] <= store_data[7:0];
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_0) chunk_0_memory_odd[chunk_0_odd_place] <= store_data[7:0];
-  end
-  always @(posedge clk) begin
-    chunk_0_memory_even_read <= chunk_0_memory_even_word;
-    chunk_0_memory_odd_read <= chunk_0_memory_odd_word;
-    chunk_0_memory_1_even_read <= chunk_0_memory_1_even_word;
-    chunk_0_memory_1_odd_read <= chunk_0_memory_1_odd_word;
-    chunk_0_memory_2_even_read <= chunk_0_memory_2_even_word;
-    chunk_0_memory_2_odd_read <= chunk_0_memory_2_odd_word;
-    chunk_0_memory_3_even_read <= chunk_0_memory_3_even_word;
-    chunk_0_memory_3_odd_read <= chunk_0_memory_3_odd_word;
-    chunk_0_memory_4_even_read <= chunk_0_memory_4_even_word;
-    chunk_0_memory_4_odd_read <= chunk_0_memory_4_odd_word;
-    chunk_0_memory_5_even_read <= chunk_0_memory_5_even_word;
-    chunk_0_memory_5_odd_read <= chunk_0_memory_5_odd_word;
-    chunk_0_memory_6_even_read <= chunk_0_memory_6_even_word;
-    chunk_0_memory_6_odd_read <= chunk_0_memory_6_odd_word;
-    chunk_0_memory_7_even_read <= chunk_0_memory_7_even_word;
-    chunk_0_memory_7_odd_read <= chunk_0_memory_7_odd_word;
-    chunk_0_memory_8_even_read <= chunk_0_memory_8_even_word;
-    chunk_0_memory_8_odd_read <= chunk_0_memory_8_odd_word;
-    chunk_0_memory_9_even_read <= chunk_0_memory_9_even_word;
-    chunk_0_memory_9_odd_read <= chunk_0_memory_9_odd_word;
-    chunk_0_memory_10_even_read <= chunk_0_memory_10_even_word;
-    chunk_0_memory_10_odd_read <= chunk_0_memory_10_odd_word;
-    chunk_0_memory_11_even_read <= chunk_0_memory_11_even_word;
-    chunk_0_memory_11_odd_read <= chunk_0_memory_11_odd_word;
-    chunk_0_memory_12_even_read <= chunk_0_memory_12_even_word;
-    chunk_0_memory_12_odd_read <= chunk_0_memory_12_odd_word;
-    chunk_0_memory_13_even_read <= chunk_0_memory_13_even_word;
-    chunk_0_memory_13_odd_read <= chunk_0_memory_13_odd_word;
-    chunk_0_memory_14_even_read <= chunk_0_memory_14_even_word;
-    chunk_0_memory_14_odd_read <= chunk_0_memory_14_odd_word;
-    chunk_0_memory_15_even_read <= chunk_0_memory_15_even_word;
-    chunk_0_memory_15_odd_read <= chunk_0_memory_15_odd_word;
-    chunk_0_even_next <= ((next_even ^ even_flips_if_ready) & {4{o_ready}}) |
-        (((chunk_0_even_next & even_flips_if_ready) | (next_even & ~even_flips_if_ready)) &
+    chunk_0_even_read <= chunk_0_memory_even_word;
+    chunk_0_odd_read <= chunk_0_memory_odd_word;
+    chunk_0_even_next <= ((head_even ^ even_flips_if_ready) & {4{o_ready}}) |
+        (((chunk_0_even_next & even_flips_if_ready) | (head_even & ~even_flips_if_ready)) &
             ~{4{o_ready}});
-    chunk_0_odd_next <= ((next[4:1] ^ flips_if_ready[4:1]) & {4{o_ready}}) |
-        (((chunk_0_odd_next & flips_if_ready[4:1]) | (next[4:1] & ~flips_if_ready[4:1])) &
+    chunk_0_odd_next <= ((head[4:1] ^ flips_if_ready[4:1]) & {4{o_ready}}) |
+        (((chunk_0_odd_next & flips_if_ready[4:1]) | (head[4:1] & ~flips_if_ready[4:1])) &
             ~{4{o_ready}});
-    chunk_0_is_odd <= ((next[0] ^ flips_if_ready[0]) & o_ready) |
-        (((chunk_0_is_odd & flips_if_ready[0]) | (next[0] & ~flips_if_ready[0])) & ~o_ready);
+    chunk_0_is_odd <= ((head[0] ^ flips_if_ready[0]) & o_ready) |
+        (((chunk_0_is_odd & flips_if_ready[0]) | (head[0] & ~flips_if_ready[0])) & ~o_ready);
     chunk_0_even_place <= aim_even_place | (aim_even_place & chunk_0_even_place);
     chunk_0_odd_place <= aim_odd_place | (aim_odd_place & chunk_0_odd_place);
   end
@@ -3359,456 +2479,59 @@ module utf8_repair_8_memory (
   // Memory, chunk_1
   // Registers with attributes are copies near their loads. The attributes keep Vivado
   // and Quartus from merging them; a redundant term in their next value, Yosys.
-  reg [7:0] chunk_1_memory_even_read;
-  reg [7:0] chunk_1_memory_odd_read;
-  reg [7:0] chunk_1_memory_1_even_read;
-  reg [7:0] chunk_1_memory_1_odd_read;
-  reg [7:0] chunk_1_memory_2_even_read;
-  reg [7:0] chunk_1_memory_2_odd_read;
-  reg [7:0] chunk_1_memory_3_even_read;
-  reg [7:0] chunk_1_memory_3_odd_read;
-  reg [7:0] chunk_1_memory_4_even_read;
-  reg [7:0] chunk_1_memory_4_odd_read;
-  reg [7:0] chunk_1_memory_5_even_read;
-  reg [7:0] chunk_1_memory_5_odd_read;
-  reg [7:0] chunk_1_memory_6_even_read;
-  reg [7:0] chunk_1_memory_6_odd_read;
-  reg [7:0] chunk_1_memory_7_even_read;
-  reg [7:0] chunk_1_memory_7_odd_read;
-  reg [7:0] chunk_1_memory_8_even_read;
-  reg [7:0] chunk_1_memory_8_odd_read;
-  reg [7:0] chunk_1_memory_9_even_read;
-  reg [7:0] chunk_1_memory_9_odd_read;
-  reg [7:0] chunk_1_memory_10_even_read;
-  reg [7:0] chunk_1_memory_10_odd_read;
-  reg [7:0] chunk_1_memory_11_even_read;
-  reg [7:0] chunk_1_memory_11_odd_read;
-  reg [7:0] chunk_1_memory_12_even_read;
-  reg [7:0] chunk_1_memory_12_odd_read;
-  reg [7:0] chunk_1_memory_13_even_read;
-  reg [7:0] chunk_1_memory_13_odd_read;
-  reg [7:0] chunk_1_memory_14_even_read;
-  reg [7:0] chunk_1_memory_14_odd_read;
-  reg [7:0] chunk_1_memory_15_even_read;
-  reg [7:0] chunk_1_memory_15_odd_read;
+  reg [127:0] chunk_1_even_read;
+  reg [127:0] chunk_1_odd_read;
   reg [3:0] chunk_1_even_next;
   reg [3:0] chunk_1_odd_next;
   reg chunk_1_is_odd;
   (* keep = "true", dont_merge *) reg [3:0] chunk_1_even_place;
   (* keep = "true", dont_merge *) reg [3:0] chunk_1_odd_place;
   initial begin
-    chunk_1_memory_even_read = 8'h0; chunk_1_memory_odd_read = 8'h0;
-    chunk_1_memory_1_even_read = 8'h0; chunk_1_memory_1_odd_read = 8'h0;
-    chunk_1_memory_2_even_read = 8'h0; chunk_1_memory_2_odd_read = 8'h0;
-    chunk_1_memory_3_even_read = 8'h0; chunk_1_memory_3_odd_read = 8'h0;
-    chunk_1_memory_4_even_read = 8'h0; chunk_1_memory_4_odd_read = 8'h0;
-    chunk_1_memory_5_even_read = 8'h0; chunk_1_memory_5_odd_read = 8'h0;
-    chunk_1_memory_6_even_read = 8'h0; chunk_1_memory_6_odd_read = 8'h0;
-    chunk_1_memory_7_even_read = 8'h0; chunk_1_memory_7_odd_read = 8'h0;
-    chunk_1_memory_8_even_read = 8'h0; chunk_1_memory_8_odd_read = 8'h0;
-    chunk_1_memory_9_even_read = 8'h0; chunk_1_memory_9_odd_read = 8'h0;
-    chunk_1_memory_10_even_read = 8'h0; chunk_1_memory_10_odd_read = 8'h0;
-    chunk_1_memory_11_even_read = 8'h0; chunk_1_memory_11_odd_read = 8'h0;
-    chunk_1_memory_12_even_read = 8'h0; chunk_1_memory_12_odd_read = 8'h0;
-    chunk_1_memory_13_even_read = 8'h0; chunk_1_memory_13_odd_read = 8'h0;
-    chunk_1_memory_14_even_read = 8'h0; chunk_1_memory_14_odd_read = 8'h0;
-    chunk_1_memory_15_even_read = 8'h0; chunk_1_memory_15_odd_read = 8'h0; chunk_1_is_odd = 1'b0;
+    chunk_1_even_read = 128'h0; chunk_1_odd_read = 128'h0; chunk_1_is_odd = 1'b0;
     chunk_1_even_place = 4'h0; chunk_1_odd_place = 4'h0;
   end
   // Memory is read without a clock, at a registered address: distributed RAM, or
   // block RAM that contains the address register.
-  reg [7:0] chunk_1_memory_10_even [0:15];
-  initial begin : chunk_1_memory_10_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_10_even[n] = 8'h0;
-  end
-  reg [7:0] chunk_1_memory_10_odd [0:15];
-  initial begin : chunk_1_memory_10_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_10_odd[n] = 8'h0;
-  end
-  reg [7:0] chunk_1_memory_11_even [0:15];
-  initial begin : chunk_1_memory_11_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_11_even[n] = 8'h0;
-  end
-  reg [7:0] chunk_1_memory_11_odd [0:15];
-  initial begin : chunk_1_memory_11_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_11_odd[n] = 8'h0;
-  end
-  reg [7:0] chunk_1_memory_12_even [0:15];
-  initial begin : chunk_1_memory_12_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_12_even[n] = 8'h0;
-  end
-  reg [7:0] chunk_1_memory_12_odd [0:15];
-  initial begin : chunk_1_memory_12_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_12_odd[n] = 8'h0;
-  end
-  reg [7:0] chunk_1_memory_13_even [0:15];
-  initial begin : chunk_1_memory_13_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_13_even[n] = 8'h0;
-  end
-  reg [7:0] chunk_1_memory_13_odd [0:15];
-  initial begin : chunk_1_memory_13_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_13_odd[n] = 8'h0;
-  end
-  reg [7:0] chunk_1_memory_14_even [0:15];
-  initial begin : chunk_1_memory_14_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_14_even[n] = 8'h0;
-  end
-  reg [7:0] chunk_1_memory_14_odd [0:15];
-  initial begin : chunk_1_memory_14_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_14_odd[n] = 8'h0;
-  end
-  reg [7:0] chunk_1_memory_15_even [0:15];
-  initial begin : chunk_1_memory_15_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_15_even[n] = 8'h0;
-  end
-  reg [7:0] chunk_1_memory_15_odd [0:15];
-  initial begin : chunk_1_memory_15_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_15_odd[n] = 8'h0;
-  end
-  reg [7:0] chunk_1_memory_1_even [0:15];
-  initial begin : chunk_1_memory_1_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_1_even[n] = 8'h0;
-  end
-  reg [7:0] chunk_1_memory_1_odd [0:15];
-  initial begin : chunk_1_memory_1_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_1_odd[n] = 8'h0;
-  end
-  reg [7:0] chunk_1_memory_2_even [0:15];
-  initial begin : chunk_1_memory_2_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_2_even[n] = 8'h0;
-  end
-  reg [7:0] chunk_1_memory_2_odd [0:15];
-  initial begin : chunk_1_memory_2_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_2_odd[n] = 8'h0;
-  end
-  reg [7:0] chunk_1_memory_3_even [0:15];
-  initial begin : chunk_1_memory_3_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_3_even[n] = 8'h0;
-  end
-  reg [7:0] chunk_1_memory_3_odd [0:15];
-  initial begin : chunk_1_memory_3_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_3_odd[n] = 8'h0;
-  end
-  reg [7:0] chunk_1_memory_4_even [0:15];
-  initial begin : chunk_1_memory_4_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_4_even[n] = 8'h0;
-  end
-  reg [7:0] chunk_1_memory_4_odd [0:15];
-  initial begin : chunk_1_memory_4_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_4_odd[n] = 8'h0;
-  end
-  reg [7:0] chunk_1_memory_5_even [0:15];
-  initial begin : chunk_1_memory_5_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_5_even[n] = 8'h0;
-  end
-  reg [7:0] chunk_1_memory_5_odd [0:15];
-  initial begin : chunk_1_memory_5_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_5_odd[n] = 8'h0;
-  end
-  reg [7:0] chunk_1_memory_6_even [0:15];
-  initial begin : chunk_1_memory_6_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_6_even[n] = 8'h0;
-  end
-  reg [7:0] chunk_1_memory_6_odd [0:15];
-  initial begin : chunk_1_memory_6_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_6_odd[n] = 8'h0;
-  end
-  reg [7:0] chunk_1_memory_7_even [0:15];
-  initial begin : chunk_1_memory_7_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_7_even[n] = 8'h0;
-  end
-  reg [7:0] chunk_1_memory_7_odd [0:15];
-  initial begin : chunk_1_memory_7_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_7_odd[n] = 8'h0;
-  end
-  reg [7:0] chunk_1_memory_8_even [0:15];
-  initial begin : chunk_1_memory_8_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_8_even[n] = 8'h0;
-  end
-  reg [7:0] chunk_1_memory_8_odd [0:15];
-  initial begin : chunk_1_memory_8_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_8_odd[n] = 8'h0;
-  end
-  reg [7:0] chunk_1_memory_9_even [0:15];
-  initial begin : chunk_1_memory_9_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_9_even[n] = 8'h0;
-  end
-  reg [7:0] chunk_1_memory_9_odd [0:15];
-  initial begin : chunk_1_memory_9_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_9_odd[n] = 8'h0;
-  end
-  reg [7:0] chunk_1_memory_even [0:15];
-  initial begin : chunk_1_memory_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_even[n] = 8'h0;
-  end
-  reg [7:0] chunk_1_memory_odd [0:15];
-  initial begin : chunk_1_memory_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_odd[n] = 8'h0;
-  end
 
-  wire [7:0] chunk_1_memory_even_word = chunk_1_memory_even[chunk_1_even_next];
-  wire [7:0] chunk_1_memory_odd_word = chunk_1_memory_odd[chunk_1_odd_next];
-  wire [7:0] chunk_1_memory_1_even_word = chunk_1_memory_1_even[chunk_1_even_next];
-  wire [7:0] chunk_1_memory_1_odd_word = chunk_1_memory_1_odd[chunk_1_odd_next];
-  wire [7:0] chunk_1_memory_2_even_word = chunk_1_memory_2_even[chunk_1_even_next];
-  wire [7:0] chunk_1_memory_2_odd_word = chunk_1_memory_2_odd[chunk_1_odd_next];
-  wire [7:0] chunk_1_memory_3_even_word = chunk_1_memory_3_even[chunk_1_even_next];
-  wire [7:0] chunk_1_memory_3_odd_word = chunk_1_memory_3_odd[chunk_1_odd_next];
-  wire [7:0] chunk_1_memory_4_even_word = chunk_1_memory_4_even[chunk_1_even_next];
-  wire [7:0] chunk_1_memory_4_odd_word = chunk_1_memory_4_odd[chunk_1_odd_next];
-  wire [7:0] chunk_1_memory_5_even_word = chunk_1_memory_5_even[chunk_1_even_next];
-  wire [7:0] chunk_1_memory_5_odd_word = chunk_1_memory_5_odd[chunk_1_odd_next];
-  wire [7:0] chunk_1_memory_6_even_word = chunk_1_memory_6_even[chunk_1_even_next];
-  wire [7:0] chunk_1_memory_6_odd_word = chunk_1_memory_6_odd[chunk_1_odd_next];
-  wire [7:0] chunk_1_memory_7_even_word = chunk_1_memory_7_even[chunk_1_even_next];
-  wire [7:0] chunk_1_memory_7_odd_word = chunk_1_memory_7_odd[chunk_1_odd_next];
-  wire [7:0] chunk_1_memory_8_even_word = chunk_1_memory_8_even[chunk_1_even_next];
-  wire [7:0] chunk_1_memory_8_odd_word = chunk_1_memory_8_odd[chunk_1_odd_next];
-  wire [7:0] chunk_1_memory_9_even_word = chunk_1_memory_9_even[chunk_1_even_next];
-  wire [7:0] chunk_1_memory_9_odd_word = chunk_1_memory_9_odd[chunk_1_odd_next];
-  wire [7:0] chunk_1_memory_10_even_word = chunk_1_memory_10_even[chunk_1_even_next];
-  wire [7:0] chunk_1_memory_10_odd_word = chunk_1_memory_10_odd[chunk_1_odd_next];
-  wire [7:0] chunk_1_memory_11_even_word = chunk_1_memory_11_even[chunk_1_even_next];
-  wire [7:0] chunk_1_memory_11_odd_word = chunk_1_memory_11_odd[chunk_1_odd_next];
-  wire [7:0] chunk_1_memory_12_even_word = chunk_1_memory_12_even[chunk_1_even_next];
-  wire [7:0] chunk_1_memory_12_odd_word = chunk_1_memory_12_odd[chunk_1_odd_next];
-  wire [7:0] chunk_1_memory_13_even_word = chunk_1_memory_13_even[chunk_1_even_next];
-  wire [7:0] chunk_1_memory_13_odd_word = chunk_1_memory_13_odd[chunk_1_odd_next];
-  wire [7:0] chunk_1_memory_14_even_word = chunk_1_memory_14_even[chunk_1_even_next];
-  wire [7:0] chunk_1_memory_14_odd_word = chunk_1_memory_14_odd[chunk_1_odd_next];
-  wire [7:0] chunk_1_memory_15_even_word = chunk_1_memory_15_even[chunk_1_even_next];
-  wire [7:0] chunk_1_memory_15_odd_word = chunk_1_memory_15_odd[chunk_1_odd_next];
-  always @(posedge clk) begin
-    if (store_even_writes_26) begin
-      chunk_1_memory_10_even[chunk_1_even_place] <= store_data[215:208];
+  wire [127:0] chunk_1_memory_even_word;
+  generate
+    for (i = 0; i < 16; i = i + 1) begin : chunk_1_memory_even
+      reg [7:0] words [0:15];
+      initial begin : words_zeros
+        integer n;
+        for (n = 0; n <= 15; n = n + 1) words[n] = 8'h0;
+      end
+      always @(posedge clk) begin
+        if (store_even_writes_16[i]) words[chunk_1_even_place] <= store_data[8*i + 128 +: 8];
+      end
+      assign chunk_1_memory_even_word[8*i +: 8] = words[chunk_1_even_next];
     end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_26) begin
-      chunk_1_memory_10_odd[chunk_1_odd_place] <= store_data[215:208];
+  endgenerate
+  wire [127:0] chunk_1_memory_odd_word;
+  generate
+    for (i = 0; i < 16; i = i + 1) begin : chunk_1_memory_odd
+      reg [7:0] words [0:15];
+      initial begin : words_zeros
+        integer n;
+        for (n = 0; n <= 15; n = n + 1) words[n] = 8'h0;
+      end
+      always @(posedge clk) begin
+        if (store_odd_writes_16[i]) words[chunk_1_odd_place] <= store_data[8*i + 128 +: 8];
+      end
+      assign chunk_1_memory_odd_word[8*i +: 8] = words[chunk_1_odd_next];
     end
-  end
+  endgenerate
   always @(posedge clk) begin
-    if (store_even_writes_27) begin
-      chunk_1_memory_11_even[chunk_1_even_place] <= store_data[223:216];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_27) begin
-      chunk_1_memory_11_odd[chunk_1_odd_place] <= store_data[223:216];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_28) begin
-      chunk_1_memory_12_even[chunk_1_even_place] <= store_data[231:224];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_28) begin
-      chunk_1_memory_12_odd[chunk_1_odd_place] <= store_data[231:224];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_29) begin
-      chunk_1_memory_13_even[chunk_1_even_place] <= store_data[239:232];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_29) begin
-      chunk_1_memory_13_odd[chunk_1_odd_place] <= store_data[239:232];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_30) begin
-      chunk_1_memory_14_even[chunk_1_even_place] <= store_data[247:240];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_30) begin
-      chunk_1_memory_14_odd[chunk_1_odd_place] <= store_data[247:240];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_31) begin
-      chunk_1_memory_15_even[chunk_1_even_place] <= store_data[255:248];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_31) begin
-      chunk_1_memory_15_odd[chunk_1_odd_place] <= store_data[255:248];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_17) begin
-      chunk_1_memory_1_even[chunk_1_even_place] <= store_data[143:136];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_17) begin
-      chunk_1_memory_1_odd[chunk_1_odd_place] <= store_data[143:136];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_18) begin
-      chunk_1_memory_2_even[chunk_1_even_place] <= store_data[151:144];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_18) begin
-      chunk_1_memory_2_odd[chunk_1_odd_place] <= store_data[151:144];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_19) begin
-      chunk_1_memory_3_even[chunk_1_even_place] <= store_data[159:152];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_19) begin
-      chunk_1_memory_3_odd[chunk_1_odd_place] <= store_data[159:152];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_20) begin
-      chunk_1_memory_4_even[chunk_1_even_place] <= store_data[167:160];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_20) begin
-      chunk_1_memory_4_odd[chunk_1_odd_place] <= store_data[167:160];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_21) begin
-      chunk_1_memory_5_even[chunk_1_even_place] <= store_data[175:168];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_21) begin
-      chunk_1_memory_5_odd[chunk_1_odd_place] <= store_data[175:168];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_22) begin
-      chunk_1_memory_6_even[chunk_1_even_place] <= store_data[183:176];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_22) begin
-      chunk_1_memory_6_odd[chunk_1_odd_place] <= store_data[183:176];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_23) begin
-      chunk_1_memory_7_even[chunk_1_even_place] <= store_data[191:184];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_23) begin
-      chunk_1_memory_7_odd[chunk_1_odd_place] <= store_data[191:184];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_24) begin
-      chunk_1_memory_8_even[chunk_1_even_place] <= store_data[199:192];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_24) begin
-      chunk_1_memory_8_odd[chunk_1_odd_place] <= store_data[199:192];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_25) begin
-      chunk_1_memory_9_even[chunk_1_even_place] <= store_data[207:200];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_25) begin
-      chunk_1_memory_9_odd[chunk_1_odd_place] <= store_data[207:200];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_16) begin
-      chunk_1_memory_even[chunk_1_even_place] <= store_data[135:128];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_16) chunk_1_memory_odd[chunk_1_odd_place] <= store_data[135:128];
-  end
-  always @(posedge clk) begin
-    chunk_1_memory_even_read <= chunk_1_memory_even_word;
-    chunk_1_memory_odd_read <= chunk_1_memory_odd_word;
-    chunk_1_memory_1_even_read <= chunk_1_memory_1_even_word;
-    chunk_1_memory_1_odd_read <= chunk_1_memory_1_odd_word;
-    chunk_1_memory_2_even_read <= chunk_1_memory_2_even_word;
-    chunk_1_memory_2_odd_read <= chunk_1_memory_2_odd_word;
-    chunk_1_memory_3_even_read <= chunk_1_memory_3_even_word;
-    chunk_1_memory_3_odd_read <= chunk_1_memory_3_odd_word;
-    chunk_1_memory_4_even_read <= chunk_1_memory_4_even_word;
-    chunk_1_memory_4_odd_read <= chunk_1_memory_4_odd_word;
-    chunk_1_memory_5_even_read <= chunk_1_memory_5_even_word;
-    chunk_1_memory_5_odd_read <= chunk_1_memory_5_odd_word;
-    chunk_1_memory_6_even_read <= chunk_1_memory_6_even_word;
-    chunk_1_memory_6_odd_read <= chunk_1_memory_6_odd_word;
-    chunk_1_memory_7_even_read <= chunk_1_memory_7_even_word;
-    chunk_1_memory_7_odd_read <= chunk_1_memory_7_odd_word;
-    chunk_1_memory_8_even_read <= chunk_1_memory_8_even_word;
-    chunk_1_memory_8_odd_read <= chunk_1_memory_8_odd_word;
-    chunk_1_memory_9_even_read <= chunk_1_memory_9_even_word;
-    chunk_1_memory_9_odd_read <= chunk_1_memory_9_odd_word;
-    chunk_1_memory_10_even_read <= chunk_1_memory_10_even_word;
-    chunk_1_memory_10_odd_read <= chunk_1_memory_10_odd_word;
-    chunk_1_memory_11_even_read <= chunk_1_memory_11_even_word;
-    chunk_1_memory_11_odd_read <= chunk_1_memory_11_odd_word;
-    chunk_1_memory_12_even_read <= chunk_1_memory_12_even_word;
-    chunk_1_memory_12_odd_read <= chunk_1_memory_12_odd_word;
-    chunk_1_memory_13_even_read <= chunk_1_memory_13_even_word;
-    chunk_1_memory_13_odd_read <= chunk_1_memory_13_odd_word;
-    chunk_1_memory_14_even_read <= chunk_1_memory_14_even_word;
-    chunk_1_memory_14_odd_read <= chunk_1_memory_14_odd_word;
-    chunk_1_memory_15_even_read <= chunk_1_memory_15_even_word;
-    chunk_1_memory_15_odd_read <= chunk_1_memory_15_odd_word;
-    chunk_1_even_next <= ((next_even ^ even_flips_if_ready) & {4{o_ready}}) |
-        (((chunk_1_even_next & even_flips_if_ready) | (next_even & ~even_flips_if_ready)) &
+    chunk_1_even_read <= chunk_1_memory_even_word;
+    chunk_1_odd_read <= chunk_1_memory_odd_word;
+    chunk_1_even_next <= ((head_even ^ even_flips_if_ready) & {4{o_ready}}) |
+        (((chunk_1_even_next & even_flips_if_ready) | (head_even & ~even_flips_if_ready)) &
             ~{4{o_ready}});
-    chunk_1_odd_next <= ((next[4:1] ^ flips_if_ready[4:1]) & {4{o_ready}}) |
-        (((chunk_1_odd_next & flips_if_ready[4:1]) | (next[4:1] & ~flips_if_ready[4:1])) &
+    chunk_1_odd_next <= ((head[4:1] ^ flips_if_ready[4:1]) & {4{o_ready}}) |
+        (((chunk_1_odd_next & flips_if_ready[4:1]) | (head[4:1] & ~flips_if_ready[4:1])) &
             ~{4{o_ready}});
-    chunk_1_is_odd <= ((next[0] ^ flips_if_ready[0]) & o_ready) |
-        (((chunk_1_is_odd & flips_if_ready[0]) | (next[0] & ~flips_if_ready[0])) & ~o_ready);
+    chunk_1_is_odd <= ((head[0] ^ flips_if_ready[0]) & o_ready) |
+        (((chunk_1_is_odd & flips_if_ready[0]) | (head[0] & ~flips_if_ready[0])) & ~o_ready);
     chunk_1_even_place <= aim_even_place | (aim_even_place & chunk_1_even_place);
     chunk_1_odd_place <= aim_odd_place | (aim_odd_place & chunk_1_odd_place);
   end
@@ -3819,14 +2542,14 @@ module utf8_repair_8_memory (
   (* keep = "true", dont_merge *) reg chunk_2_even_writes;
   (* keep = "true", dont_merge *) reg chunk_2_odd_writes;
   (* keep = "true", dont_merge *) reg [3:0] chunk_2_place;
-  reg [33:0] chunk_2_memory_even_read;
-  reg [33:0] chunk_2_memory_odd_read;
+  reg [33:0] chunk_2_even_read;
+  reg [33:0] chunk_2_odd_read;
   reg [3:0] chunk_2_even_next;
   reg [3:0] chunk_2_odd_next;
   reg chunk_2_is_odd;
   initial begin
     chunk_2_even_writes = 1'b0; chunk_2_odd_writes = 1'b0; chunk_2_place = 4'h0;
-    chunk_2_memory_even_read = 34'h0; chunk_2_memory_odd_read = 34'h0; chunk_2_is_odd = 1'b0;
+    chunk_2_even_read = 34'h0; chunk_2_odd_read = 34'h0; chunk_2_is_odd = 1'b0;
   end
   // Memory is read without a clock, at a registered address: distributed RAM, or
   // block RAM that contains the address register.
@@ -3869,85 +2592,25 @@ module utf8_repair_8_memory (
           (aim_valid & aim_newest[0] & chunk_2_odd_writes);
       chunk_2_place <= aim_newest[4:1] | (aim_newest[4:1] & chunk_2_place);
     end
-    chunk_2_memory_even_read <= chunk_2_memory_even_word;
-    chunk_2_memory_odd_read <= chunk_2_memory_odd_word;
-    chunk_2_even_next <= ((next_even ^ even_flips_if_ready) & {4{o_ready}}) |
-        (((chunk_2_even_next & even_flips_if_ready) | (next_even & ~even_flips_if_ready)) &
+    chunk_2_even_read <= chunk_2_memory_even_word;
+    chunk_2_odd_read <= chunk_2_memory_odd_word;
+    chunk_2_even_next <= ((head_even ^ even_flips_if_ready) & {4{o_ready}}) |
+        (((chunk_2_even_next & even_flips_if_ready) | (head_even & ~even_flips_if_ready)) &
             ~{4{o_ready}});
-    chunk_2_odd_next <= ((next[4:1] ^ flips_if_ready[4:1]) & {4{o_ready}}) |
-        (((chunk_2_odd_next & flips_if_ready[4:1]) | (next[4:1] & ~flips_if_ready[4:1])) &
+    chunk_2_odd_next <= ((head[4:1] ^ flips_if_ready[4:1]) & {4{o_ready}}) |
+        (((chunk_2_odd_next & flips_if_ready[4:1]) | (head[4:1] & ~flips_if_ready[4:1])) &
             ~{4{o_ready}});
-    chunk_2_is_odd <= ((next[0] ^ flips_if_ready[0]) & o_ready) |
-        (((chunk_2_is_odd & flips_if_ready[0]) | (next[0] & ~flips_if_ready[0])) & ~o_ready);
+    chunk_2_is_odd <= ((head[0] ^ flips_if_ready[0]) & o_ready) |
+        (((chunk_2_is_odd & flips_if_ready[0]) | (head[0] & ~flips_if_ready[0])) & ~o_ready);
   end
 
   // Outputs
-  assign chunk_0_memory_out = (chunk_0_memory_odd_read & {8{chunk_0_is_odd}}) |
-      (chunk_0_memory_even_read & ~{8{chunk_0_is_odd}});
-  assign chunk_0_memory_1_out = (chunk_0_memory_1_odd_read & {8{chunk_0_is_odd}}) |
-      (chunk_0_memory_1_even_read & ~{8{chunk_0_is_odd}});
-  assign chunk_0_memory_2_out = (chunk_0_memory_2_odd_read & {8{chunk_0_is_odd}}) |
-      (chunk_0_memory_2_even_read & ~{8{chunk_0_is_odd}});
-  assign chunk_0_memory_3_out = (chunk_0_memory_3_odd_read & {8{chunk_0_is_odd}}) |
-      (chunk_0_memory_3_even_read & ~{8{chunk_0_is_odd}});
-  assign chunk_0_memory_4_out = (chunk_0_memory_4_odd_read & {8{chunk_0_is_odd}}) |
-      (chunk_0_memory_4_even_read & ~{8{chunk_0_is_odd}});
-  assign chunk_0_memory_5_out = (chunk_0_memory_5_odd_read & {8{chunk_0_is_odd}}) |
-      (chunk_0_memory_5_even_read & ~{8{chunk_0_is_odd}});
-  assign chunk_0_memory_6_out = (chunk_0_memory_6_odd_read & {8{chunk_0_is_odd}}) |
-      (chunk_0_memory_6_even_read & ~{8{chunk_0_is_odd}});
-  assign chunk_0_memory_7_out = (chunk_0_memory_7_odd_read & {8{chunk_0_is_odd}}) |
-      (chunk_0_memory_7_even_read & ~{8{chunk_0_is_odd}});
-  assign chunk_0_memory_8_out = (chunk_0_memory_8_odd_read & {8{chunk_0_is_odd}}) |
-      (chunk_0_memory_8_even_read & ~{8{chunk_0_is_odd}});
-  assign chunk_0_memory_9_out = (chunk_0_memory_9_odd_read & {8{chunk_0_is_odd}}) |
-      (chunk_0_memory_9_even_read & ~{8{chunk_0_is_odd}});
-  assign chunk_0_memory_10_out = (chunk_0_memory_10_odd_read & {8{chunk_0_is_odd}}) |
-      (chunk_0_memory_10_even_read & ~{8{chunk_0_is_odd}});
-  assign chunk_0_memory_11_out = (chunk_0_memory_11_odd_read & {8{chunk_0_is_odd}}) |
-      (chunk_0_memory_11_even_read & ~{8{chunk_0_is_odd}});
-  assign chunk_0_memory_12_out = (chunk_0_memory_12_odd_read & {8{chunk_0_is_odd}}) |
-      (chunk_0_memory_12_even_read & ~{8{chunk_0_is_odd}});
-  assign chunk_0_memory_13_out = (chunk_0_memory_13_odd_read & {8{chunk_0_is_odd}}) |
-      (chunk_0_memory_13_even_read & ~{8{chunk_0_is_odd}});
-  assign chunk_0_memory_14_out = (chunk_0_memory_14_odd_read & {8{chunk_0_is_odd}}) |
-      (chunk_0_memory_14_even_read & ~{8{chunk_0_is_odd}});
-  assign chunk_0_memory_15_out = (chunk_0_memory_15_odd_read & {8{chunk_0_is_odd}}) |
-      (chunk_0_memory_15_even_read & ~{8{chunk_0_is_odd}});
-  assign chunk_1_memory_out = (chunk_1_memory_odd_read & {8{chunk_1_is_odd}}) |
-      (chunk_1_memory_even_read & ~{8{chunk_1_is_odd}});
-  assign chunk_1_memory_1_out = (chunk_1_memory_1_odd_read & {8{chunk_1_is_odd}}) |
-      (chunk_1_memory_1_even_read & ~{8{chunk_1_is_odd}});
-  assign chunk_1_memory_2_out = (chunk_1_memory_2_odd_read & {8{chunk_1_is_odd}}) |
-      (chunk_1_memory_2_even_read & ~{8{chunk_1_is_odd}});
-  assign chunk_1_memory_3_out = (chunk_1_memory_3_odd_read & {8{chunk_1_is_odd}}) |
-      (chunk_1_memory_3_even_read & ~{8{chunk_1_is_odd}});
-  assign chunk_1_memory_4_out = (chunk_1_memory_4_odd_read & {8{chunk_1_is_odd}}) |
-      (chunk_1_memory_4_even_read & ~{8{chunk_1_is_odd}});
-  assign chunk_1_memory_5_out = (chunk_1_memory_5_odd_read & {8{chunk_1_is_odd}}) |
-      (chunk_1_memory_5_even_read & ~{8{chunk_1_is_odd}});
-  assign chunk_1_memory_6_out = (chunk_1_memory_6_odd_read & {8{chunk_1_is_odd}}) |
-      (chunk_1_memory_6_even_read & ~{8{chunk_1_is_odd}});
-  assign chunk_1_memory_7_out = (chunk_1_memory_7_odd_read & {8{chunk_1_is_odd}}) |
-      (chunk_1_memory_7_even_read & ~{8{chunk_1_is_odd}});
-  assign chunk_1_memory_8_out = (chunk_1_memory_8_odd_read & {8{chunk_1_is_odd}}) |
-      (chunk_1_memory_8_even_read & ~{8{chunk_1_is_odd}});
-  assign chunk_1_memory_9_out = (chunk_1_memory_9_odd_read & {8{chunk_1_is_odd}}) |
-      (chunk_1_memory_9_even_read & ~{8{chunk_1_is_odd}});
-  assign chunk_1_memory_10_out = (chunk_1_memory_10_odd_read & {8{chunk_1_is_odd}}) |
-      (chunk_1_memory_10_even_read & ~{8{chunk_1_is_odd}});
-  assign chunk_1_memory_11_out = (chunk_1_memory_11_odd_read & {8{chunk_1_is_odd}}) |
-      (chunk_1_memory_11_even_read & ~{8{chunk_1_is_odd}});
-  assign chunk_1_memory_12_out = (chunk_1_memory_12_odd_read & {8{chunk_1_is_odd}}) |
-      (chunk_1_memory_12_even_read & ~{8{chunk_1_is_odd}});
-  assign chunk_1_memory_13_out = (chunk_1_memory_13_odd_read & {8{chunk_1_is_odd}}) |
-      (chunk_1_memory_13_even_read & ~{8{chunk_1_is_odd}});
-  assign chunk_1_memory_14_out = (chunk_1_memory_14_odd_read & {8{chunk_1_is_odd}}) |
-      (chunk_1_memory_14_even_read & ~{8{chunk_1_is_odd}});
-  assign chunk_1_memory_15_out = (chunk_1_memory_15_odd_read & {8{chunk_1_is_odd}}) |
-      (chunk_1_memory_15_even_read & ~{8{chunk_1_is_odd}});
-  assign chunk_2_memory_out = (chunk_2_memory_odd_read & {34{chunk_2_is_odd}}) |
-      (chunk_2_memory_even_read & ~{34{chunk_2_is_odd}});
+  assign chunk_0_out = (chunk_0_odd_read & {128{chunk_0_is_odd}}) |
+      (chunk_0_even_read & ~{128{chunk_0_is_odd}});
+  assign chunk_1_out = (chunk_1_odd_read & {128{chunk_1_is_odd}}) |
+      (chunk_1_even_read & ~{128{chunk_1_is_odd}});
+  assign chunk_2_out = (chunk_2_odd_read & {34{chunk_2_is_odd}}) |
+      (chunk_2_even_read & ~{34{chunk_2_is_odd}});
 endmodule
 
 module utf8_repair_8_flow_control (
@@ -3960,9 +2623,9 @@ module utf8_repair_8_flow_control (
   input wire [5:0] give_newest,
   input wire [5:0] held_newest,
   output reg o_valid,
-  output reg [5:0] next,
+  output reg [5:0] head,
   output reg [5:0] flips_if_ready,
-  output reg [3:0] next_even,
+  output reg [3:0] head_even,
   output reg [3:0] even_flips_if_ready,
   output reg ready,
   (* keep = "true", dont_merge *) output reg accepts
@@ -4005,14 +2668,14 @@ module utf8_repair_8_flow_control (
     there_3 = 1'b0; first = 1'b0; second = 1'b0; odd_first = 1'b0; odd_second = 1'b0;
     flips_same = 5'h0; flips_after = 5'h0; even_first = 1'b0; even_second = 1'b0;
     even_flips_same = 4'h0; even_flips_after = 4'h0; accepted_before = 6'h0; given = 6'h0;
-    newest = 6'h0; outstanding = 6'h0; ready = 1'b0; o_valid = 1'b0; next = 6'h1;
-    flips_if_ready = 6'h0; next_even = 4'h1; even_flips_if_ready = 4'h0; accepts = 1'b0;
+    newest = 6'h0; outstanding = 6'h0; ready = 1'b0; o_valid = 1'b0; head = 6'h1;
+    flips_if_ready = 6'h0; head_even = 4'h1; even_flips_if_ready = 4'h0; accepts = 1'b0;
   end
 
-  wire [3:0] logic_1 = ((next[4:1] ^ {&next[3:1], &next[2:1], next[1], 1'b1}) & {4{next[0]}}) |
-      (next[4:1] & ~{4{next[0]}});
+  wire [3:0] logic_1 = ((head[4:1] ^ {&head[3:1], &head[2:1], head[1], 1'b1}) & {4{head[0]}}) |
+      (head[4:1] & ~{4{head[0]}});
   wire [6:0] logic_2 = {split_newest, i_valid} + {given, accepts};
-  wire [6:0] logic_3 = {newest, ready} + {~next, 1'b1};
+  wire [6:0] logic_3 = {newest, ready} + {~head, 1'b1};
   wire ready_next = (outstanding[5:4] == 2'b00) | (outstanding[5:3] == 3'b010) |
       (outstanding[5:1] == 5'hC) | (outstanding == 6'h1A) | (outstanding[5:1] == 5'h1F) |
       ((outstanding == 6'h1B) & ~ready);
@@ -4049,9 +2712,9 @@ module utf8_repair_8_flow_control (
       outstanding <= 6'h0;
       ready <= 1'b0;
       o_valid <= 1'b0;
-      next <= 6'h1;
+      head <= 6'h1;
       flips_if_ready <= 6'h0;
-      next_even <= 4'h1;
+      head_even <= 4'h1;
       even_flips_if_ready <= 4'h0;
       accepts <= 1'b0;
     end else begin
@@ -4062,31 +2725,31 @@ module utf8_repair_8_flow_control (
           held_newest[2] ^ (held_newest[1:0] == 2'b11),
           (held_newest[1:0] == 2'b01) | (held_newest[1:0] == 2'b10),
           ~held_newest[0]};
-      differs_0 <= {arriving_0[5:4] != next[5:4],
-          arriving_0[3:2] != next[3:2],
-          arriving_0[1:0] != next[1:0]};
+      differs_0 <= {arriving_0[5:4] != head[5:4],
+          arriving_0[3:2] != head[3:2],
+          arriving_0[1:0] != head[1:0]};
       arriving_1 <= held_newest;
-      differs_1 <= {arriving_1[5:4] != next[5:4],
-          arriving_1[3:2] != next[3:2],
-          arriving_1[1:0] != next[1:0]};
+      differs_1 <= {arriving_1[5:4] != head[5:4],
+          arriving_1[3:2] != head[3:2],
+          arriving_1[1:0] != head[1:0]};
       arriving_2 <= {held_newest[5] ^ ((held_newest[1:0] == 2'b00) & (&(~held_newest[4:2]))),
           held_newest[4] ^ ((held_newest[1:0] == 2'b00) & (&(~held_newest[3:2]))),
           held_newest[3] ^ ((held_newest[1:0] == 2'b00) & ~held_newest[2]),
           held_newest[2] ^ (held_newest[1:0] == 2'b00),
           (held_newest[1:0] == 2'b00) | (held_newest[1:0] == 2'b11),
           ~held_newest[0]};
-      differs_2 <= {arriving_2[5:4] != next[5:4],
-          arriving_2[3:2] != next[3:2],
-          arriving_2[1:0] != next[1:0]};
+      differs_2 <= {arriving_2[5:4] != head[5:4],
+          arriving_2[3:2] != head[3:2],
+          arriving_2[1:0] != head[1:0]};
       arriving_3 <= {held_newest[5] ^ (~held_newest[1] & (&(~held_newest[4:2]))),
           held_newest[4] ^ (~held_newest[1] & (&(~held_newest[3:2]))),
           held_newest[3] ^ (~held_newest[1] & ~held_newest[2]),
           held_newest[2] ^ ~held_newest[1],
           ~held_newest[1],
           held_newest[0]};
-      differs_3 <= {arriving_3[5:4] != next[5:4],
-          arriving_3[3:2] != next[3:2],
-          arriving_3[1:0] != next[1:0]};
+      differs_3 <= {arriving_3[5:4] != head[5:4],
+          arriving_3[3:2] != head[3:2],
+          arriving_3[1:0] != head[1:0]};
       arriving_4 <= {held_newest[5] ^
           ((~held_newest[1] | (held_newest[1:0] == 2'b10)) & (&(~held_newest[4:2]))),
           held_newest[4] ^
@@ -4095,9 +2758,9 @@ module utf8_repair_8_flow_control (
           held_newest[2] ^ (~held_newest[1] | (held_newest[1:0] == 2'b10)),
           (held_newest[1:0] == 2'b01) | (held_newest[1:0] == 2'b10),
           ~held_newest[0]};
-      differs_4 <= {arriving_4[5:4] != next[5:4],
-          arriving_4[3:2] != next[3:2],
-          arriving_4[1:0] != next[1:0]};
+      differs_4 <= {arriving_4[5:4] != head[5:4],
+          arriving_4[3:2] != head[3:2],
+          arriving_4[1:0] != head[1:0]};
       there_0 <= ((|differs_1) & was_taken) | ((|differs_0) & ~was_taken);
       there_1 <= ((|differs_2) & was_taken) | ((|differs_1) & ~was_taken);
       there_2 <= ((|differs_3) & was_taken) | ((|differs_2) & ~was_taken);
@@ -4106,46 +2769,46 @@ module utf8_repair_8_flow_control (
           (((there_1 & was_taken) | (there_0 & ~was_taken)) & ~(o_valid & o_ready));
       second <= (((there_3 & was_taken) | (there_2 & ~was_taken)) & o_valid & o_ready) |
           (((there_2 & was_taken) | (there_1 & ~was_taken)) & ~(o_valid & o_ready));
-      odd_first <= (((there_2 & was_taken) | (there_1 & ~was_taken)) & ~next[0] & o_valid &
+      odd_first <= (((there_2 & was_taken) | (there_1 & ~was_taken)) & ~head[0] & o_valid &
           o_ready) |
-          (((there_1 & was_taken) | (there_0 & ~was_taken)) & next[0] & ~(o_valid & o_ready));
-      odd_second <= (((there_3 & was_taken) | (there_2 & ~was_taken)) & next[0] & o_valid &
+          (((there_1 & was_taken) | (there_0 & ~was_taken)) & head[0] & ~(o_valid & o_ready));
+      odd_second <= (((there_3 & was_taken) | (there_2 & ~was_taken)) & head[0] & o_valid &
           o_ready) |
-          (((there_2 & was_taken) | (there_1 & ~was_taken)) & ~next[0] & ~(o_valid & o_ready));
-      flips_same[4:1] <= {&next[4:1], &next[3:1], &next[2:1], next[1]};
-      flips_after <= ({&(next[4:1] ^ {&next[3:1], &next[2:1], next[1], 1'b1}),
-          &(next[3:1] ^ {&next[2:1], next[1], 1'b1}),
-          &(next[2:1] ^ {next[1], 1'b1}),
-          ~next[1],
+          (((there_2 & was_taken) | (there_1 & ~was_taken)) & ~head[0] & ~(o_valid & o_ready));
+      flips_same[4:1] <= {&head[4:1], &head[3:1], &head[2:1], head[1]};
+      flips_after <= ({&(head[4:1] ^ {&head[3:1], &head[2:1], head[1], 1'b1}),
+          &(head[3:1] ^ {&head[2:1], head[1], 1'b1}),
+          &(head[2:1] ^ {head[1], 1'b1}),
+          ~head[1],
           1'b1} &
-          {5{next[0]}}) |
-          ({&next[4:1], &next[3:1], &next[2:1], next[1], 1'b1} & ~{5{next[0]}});
-      even_first <= (((there_2 & was_taken) | (there_1 & ~was_taken)) & next[0] & o_valid &
+          {5{head[0]}}) |
+          ({&head[4:1], &head[3:1], &head[2:1], head[1], 1'b1} & ~{5{head[0]}});
+      even_first <= (((there_2 & was_taken) | (there_1 & ~was_taken)) & head[0] & o_valid &
           o_ready) |
-          (((there_1 & was_taken) | (there_0 & ~was_taken)) & ~next[0] & ~(o_valid & o_ready));
-      even_second <= (((there_3 & was_taken) | (there_2 & ~was_taken)) & ~next[0] & o_valid &
+          (((there_1 & was_taken) | (there_0 & ~was_taken)) & ~head[0] & ~(o_valid & o_ready));
+      even_second <= (((there_3 & was_taken) | (there_2 & ~was_taken)) & ~head[0] & o_valid &
           o_ready) |
-          (((there_2 & was_taken) | (there_1 & ~was_taken)) & next[0] & ~(o_valid & o_ready));
+          (((there_2 & was_taken) | (there_1 & ~was_taken)) & head[0] & ~(o_valid & o_ready));
       even_flips_same[3:1] <= {&logic_1[2:0],
           &logic_1[1:0],
-          (~next[1] & next[0]) | (next[1] & ~next[0])};
+          (~head[1] & head[0]) | (head[1] & ~head[0])};
       even_flips_after <= ({&(logic_1[2:0] ^ {&logic_1[1:0], logic_1[0], 1'b1}),
           &(logic_1[1:0] ^ {logic_1[0], 1'b1}),
           ~logic_1[0],
           1'b1} &
-          {4{~next[0]}}) |
-          ({&logic_1[2:0], &logic_1[1:0], logic_1[0], 1'b1} & ~{4{~next[0]}});
+          {4{~head[0]}}) |
+          ({&logic_1[2:0], &logic_1[1:0], logic_1[0], 1'b1} & ~{4{~head[0]}});
       accepted_before <= sums_newest;
       given <= give_newest - accepted_before;
       newest <= logic_2[6:1];
       outstanding <= logic_3[6:1];
       ready <= ready_next;
       o_valid <= (second & o_valid & o_ready) | (first & ~(o_valid & o_ready));
-      next <= ((next ^ flips_if_ready) & {6{o_ready}}) | (next & ~{6{o_ready}});
+      head <= ((head ^ flips_if_ready) & {6{o_ready}}) | (head & ~{6{o_ready}});
       flips_if_ready <= {({5{odd_second}} & flips_after & {5{o_valid & o_ready}}) |
           ({5{odd_first}} & flips_same & ~{5{o_valid & o_ready}}),
           (second & o_valid & o_ready) | (first & ~(o_valid & o_ready))};
-      next_even <= ((logic_1 ^ even_flips_if_ready) & {4{o_ready}}) | (logic_1 & ~{4{o_ready}});
+      head_even <= ((logic_1 ^ even_flips_if_ready) & {4{o_ready}}) | (logic_1 & ~{4{o_ready}});
       even_flips_if_ready <= ({4{even_second}} & even_flips_after & {4{o_valid & o_ready}}) |
           ({4{even_first}} & even_flips_same & ~{4{o_valid & o_ready}});
       accepts <= ready_next | (ready_next & accepts);

@@ -15,11 +15,11 @@
 //                  Only tlast flushes: without it the newest beat waits for the next one.
 // m_axis_*         the text in UTF-16LE: dense beats
 //   tdata          bytes, the first one lowest
-//   tkeep          a bit for each byte: all, or with tlast the first ones, perhaps none
-//   tuser          error, with tlast: there is U+FFFD in place of what was not well-formed
+//   tkeep          a bit for each byte: all are set, or with tlast the first ones, or none
+//   tuser          with tlast, error: the text was not well-formed; U+FFFD replaces each error
 //
-// While m_axis_tvalid is low, the other outputs but s_axis_tready are don't care. So is what
-// m_axis_tdata has where m_axis_tkeep is low.
+// While m_axis_tvalid is low, the other m_axis outputs are don't care. In every cycle, so are the
+// parts of m_axis_tdata whose m_axis_tkeep bit is low.
 //
 // Throughput: one beat in every cycle while the consumer is ready; a stalled cycle costs one cycle.
 // s_axis_tready is low during reset and in the first cycle after it.
@@ -32,14 +32,14 @@
 // s_axis_tdata, s_axis_tkeep or s_axis_tlast has no effect while s_axis_tvalid is low. After x on
 // s_axis_tvalid or m_axis_tready, outputs may be x until a reset.
 //
-// Modules, registers and wires have the names of the Amaranth source, where they have one there.
+// Modules, registers and wires have the names of the source, utf8_hdl, where they have one there.
 // (a & c) | (b & ~c) is a multiplexer in plain gates, where a clock enable or a reset would be
 // slower.
 // a ^ {..., &a[1:0], a[0], 1'b1} is a + 1 without a carry chain.
 //
 // Lint waivers:
 //   DECLFILENAME: the file may have any name
-//   UNUSEDSIGNAL: some lanes need only a part of a vector
+//   UNUSEDSIGNAL: of some vectors not all bits are read; synthesis removes the others
 // verilator lint_off DECLFILENAME
 // verilator lint_off UNUSEDSIGNAL
 module utf8_transcoder_64 (
@@ -129,215 +129,47 @@ module utf8_transcoder_64 (
   wire [63:0] store_kept;
   wire store_user_of_text;
   wire [1023:0] store_data;
-  wire store_even_writes_0;
-  wire store_odd_writes_0;
-  wire store_even_writes_1;
-  wire store_odd_writes_1;
-  wire store_even_writes_2;
-  wire store_odd_writes_2;
-  wire store_even_writes_3;
-  wire store_odd_writes_3;
-  wire store_even_writes_4;
-  wire store_odd_writes_4;
-  wire store_even_writes_5;
-  wire store_odd_writes_5;
-  wire store_even_writes_6;
-  wire store_odd_writes_6;
-  wire store_even_writes_7;
-  wire store_odd_writes_7;
-  wire store_even_writes_8;
-  wire store_odd_writes_8;
-  wire store_even_writes_9;
-  wire store_odd_writes_9;
-  wire store_even_writes_10;
-  wire store_odd_writes_10;
-  wire store_even_writes_11;
-  wire store_odd_writes_11;
-  wire store_even_writes_12;
-  wire store_odd_writes_12;
-  wire store_even_writes_13;
-  wire store_odd_writes_13;
-  wire store_even_writes_14;
-  wire store_odd_writes_14;
-  wire store_even_writes_15;
-  wire store_odd_writes_15;
-  wire store_even_writes_16;
-  wire store_odd_writes_16;
-  wire store_even_writes_17;
-  wire store_odd_writes_17;
-  wire store_even_writes_18;
-  wire store_odd_writes_18;
-  wire store_even_writes_19;
-  wire store_odd_writes_19;
-  wire store_even_writes_20;
-  wire store_odd_writes_20;
-  wire store_even_writes_21;
-  wire store_odd_writes_21;
-  wire store_even_writes_22;
-  wire store_odd_writes_22;
-  wire store_even_writes_23;
-  wire store_odd_writes_23;
-  wire store_even_writes_24;
-  wire store_odd_writes_24;
-  wire store_even_writes_25;
-  wire store_odd_writes_25;
-  wire store_even_writes_26;
-  wire store_odd_writes_26;
-  wire store_even_writes_27;
-  wire store_odd_writes_27;
-  wire store_even_writes_28;
-  wire store_odd_writes_28;
-  wire store_even_writes_29;
-  wire store_odd_writes_29;
-  wire store_even_writes_30;
-  wire store_odd_writes_30;
-  wire store_even_writes_31;
-  wire store_odd_writes_31;
-  wire store_even_writes_32;
-  wire store_odd_writes_32;
-  wire store_even_writes_33;
-  wire store_odd_writes_33;
-  wire store_even_writes_34;
-  wire store_odd_writes_34;
-  wire store_even_writes_35;
-  wire store_odd_writes_35;
-  wire store_even_writes_36;
-  wire store_odd_writes_36;
-  wire store_even_writes_37;
-  wire store_odd_writes_37;
-  wire store_even_writes_38;
-  wire store_odd_writes_38;
-  wire store_even_writes_39;
-  wire store_odd_writes_39;
-  wire store_even_writes_40;
-  wire store_odd_writes_40;
-  wire store_even_writes_41;
-  wire store_odd_writes_41;
-  wire store_even_writes_42;
-  wire store_odd_writes_42;
-  wire store_even_writes_43;
-  wire store_odd_writes_43;
-  wire store_even_writes_44;
-  wire store_odd_writes_44;
-  wire store_even_writes_45;
-  wire store_odd_writes_45;
-  wire store_even_writes_46;
-  wire store_odd_writes_46;
-  wire store_even_writes_47;
-  wire store_odd_writes_47;
-  wire store_even_writes_48;
-  wire store_odd_writes_48;
-  wire store_even_writes_49;
-  wire store_odd_writes_49;
-  wire store_even_writes_50;
-  wire store_odd_writes_50;
-  wire store_even_writes_51;
-  wire store_odd_writes_51;
-  wire store_even_writes_52;
-  wire store_odd_writes_52;
-  wire store_even_writes_53;
-  wire store_odd_writes_53;
-  wire store_even_writes_54;
-  wire store_odd_writes_54;
-  wire store_even_writes_55;
-  wire store_odd_writes_55;
-  wire store_even_writes_56;
-  wire store_odd_writes_56;
-  wire store_even_writes_57;
-  wire store_odd_writes_57;
-  wire store_even_writes_58;
-  wire store_odd_writes_58;
-  wire store_even_writes_59;
-  wire store_odd_writes_59;
-  wire store_even_writes_60;
-  wire store_odd_writes_60;
-  wire store_even_writes_61;
-  wire store_odd_writes_61;
-  wire store_even_writes_62;
-  wire store_odd_writes_62;
-  wire store_even_writes_63;
-  wire store_odd_writes_63;
+  wire [7:0] store_even_writes_0;
+  wire [7:0] store_odd_writes_0;
+  wire [7:0] store_even_writes_8;
+  wire [7:0] store_odd_writes_8;
+  wire [7:0] store_even_writes_16;
+  wire [7:0] store_odd_writes_16;
+  wire [7:0] store_even_writes_24;
+  wire [7:0] store_odd_writes_24;
+  wire [7:0] store_even_writes_32;
+  wire [7:0] store_odd_writes_32;
+  wire [7:0] store_even_writes_40;
+  wire [7:0] store_odd_writes_40;
+  wire [7:0] store_even_writes_48;
+  wire [7:0] store_odd_writes_48;
+  wire [7:0] store_even_writes_56;
+  wire [7:0] store_odd_writes_56;
 
   // Outputs of memory
-  wire [15:0] chunk_0_memory_out;
-  wire [15:0] chunk_0_memory_1_out;
-  wire [15:0] chunk_0_memory_2_out;
-  wire [15:0] chunk_0_memory_3_out;
-  wire [15:0] chunk_0_memory_4_out;
-  wire [15:0] chunk_0_memory_5_out;
-  wire [15:0] chunk_0_memory_6_out;
-  wire [15:0] chunk_0_memory_7_out;
-  wire [15:0] chunk_1_memory_out;
-  wire [15:0] chunk_1_memory_1_out;
-  wire [15:0] chunk_1_memory_2_out;
-  wire [15:0] chunk_1_memory_3_out;
-  wire [15:0] chunk_1_memory_4_out;
-  wire [15:0] chunk_1_memory_5_out;
-  wire [15:0] chunk_1_memory_6_out;
-  wire [15:0] chunk_1_memory_7_out;
-  wire [15:0] chunk_2_memory_out;
-  wire [15:0] chunk_2_memory_1_out;
-  wire [15:0] chunk_2_memory_2_out;
-  wire [15:0] chunk_2_memory_3_out;
-  wire [15:0] chunk_2_memory_4_out;
-  wire [15:0] chunk_2_memory_5_out;
-  wire [15:0] chunk_2_memory_6_out;
-  wire [15:0] chunk_2_memory_7_out;
-  wire [15:0] chunk_3_memory_out;
-  wire [15:0] chunk_3_memory_1_out;
-  wire [15:0] chunk_3_memory_2_out;
-  wire [15:0] chunk_3_memory_3_out;
-  wire [15:0] chunk_3_memory_4_out;
-  wire [15:0] chunk_3_memory_5_out;
-  wire [15:0] chunk_3_memory_6_out;
-  wire [15:0] chunk_3_memory_7_out;
-  wire [15:0] chunk_4_memory_out;
-  wire [15:0] chunk_4_memory_1_out;
-  wire [15:0] chunk_4_memory_2_out;
-  wire [15:0] chunk_4_memory_3_out;
-  wire [15:0] chunk_4_memory_4_out;
-  wire [15:0] chunk_4_memory_5_out;
-  wire [15:0] chunk_4_memory_6_out;
-  wire [15:0] chunk_4_memory_7_out;
-  wire [15:0] chunk_5_memory_out;
-  wire [15:0] chunk_5_memory_1_out;
-  wire [15:0] chunk_5_memory_2_out;
-  wire [15:0] chunk_5_memory_3_out;
-  wire [15:0] chunk_5_memory_4_out;
-  wire [15:0] chunk_5_memory_5_out;
-  wire [15:0] chunk_5_memory_6_out;
-  wire [15:0] chunk_5_memory_7_out;
-  wire [15:0] chunk_6_memory_out;
-  wire [15:0] chunk_6_memory_1_out;
-  wire [15:0] chunk_6_memory_2_out;
-  wire [15:0] chunk_6_memory_3_out;
-  wire [15:0] chunk_6_memory_4_out;
-  wire [15:0] chunk_6_memory_5_out;
-  wire [15:0] chunk_6_memory_6_out;
-  wire [15:0] chunk_6_memory_7_out;
-  wire [15:0] chunk_7_memory_out;
-  wire [15:0] chunk_7_memory_1_out;
-  wire [15:0] chunk_7_memory_2_out;
-  wire [15:0] chunk_7_memory_3_out;
-  wire [15:0] chunk_7_memory_4_out;
-  wire [15:0] chunk_7_memory_5_out;
-  wire [15:0] chunk_7_memory_6_out;
-  wire [15:0] chunk_7_memory_7_out;
-  wire [65:0] chunk_8_memory_out;
+  wire [127:0] chunk_0_out;
+  wire [127:0] chunk_1_out;
+  wire [127:0] chunk_2_out;
+  wire [127:0] chunk_3_out;
+  wire [127:0] chunk_4_out;
+  wire [127:0] chunk_5_out;
+  wire [127:0] chunk_6_out;
+  wire [127:0] chunk_7_out;
+  wire [65:0] chunk_8_out;
 
   // Outputs of flow_control
   wire o_valid;
-  wire [5:0] next;
+  wire [5:0] head;
   wire [5:0] flips_if_ready;
-  wire [5:0] next_1;
+  wire [5:0] head_1;
   wire [5:0] flips_if_ready_1;
-  wire [5:0] next_2;
+  wire [5:0] head_2;
   wire [5:0] flips_if_ready_2;
-  wire [3:0] next_even;
+  wire [3:0] head_even;
   wire [3:0] even_flips_if_ready;
-  wire [3:0] next_even_1;
+  wire [3:0] head_even_1;
   wire [3:0] even_flips_if_ready_1;
-  wire [3:0] next_even_2;
+  wire [3:0] head_even_2;
   wire [3:0] even_flips_if_ready_2;
   wire ready;
   wire accepts;
@@ -451,132 +283,20 @@ module utf8_transcoder_64 (
     .store_data(store_data),
     .store_even_writes_0(store_even_writes_0),
     .store_odd_writes_0(store_odd_writes_0),
-    .store_even_writes_1(store_even_writes_1),
-    .store_odd_writes_1(store_odd_writes_1),
-    .store_even_writes_2(store_even_writes_2),
-    .store_odd_writes_2(store_odd_writes_2),
-    .store_even_writes_3(store_even_writes_3),
-    .store_odd_writes_3(store_odd_writes_3),
-    .store_even_writes_4(store_even_writes_4),
-    .store_odd_writes_4(store_odd_writes_4),
-    .store_even_writes_5(store_even_writes_5),
-    .store_odd_writes_5(store_odd_writes_5),
-    .store_even_writes_6(store_even_writes_6),
-    .store_odd_writes_6(store_odd_writes_6),
-    .store_even_writes_7(store_even_writes_7),
-    .store_odd_writes_7(store_odd_writes_7),
     .store_even_writes_8(store_even_writes_8),
     .store_odd_writes_8(store_odd_writes_8),
-    .store_even_writes_9(store_even_writes_9),
-    .store_odd_writes_9(store_odd_writes_9),
-    .store_even_writes_10(store_even_writes_10),
-    .store_odd_writes_10(store_odd_writes_10),
-    .store_even_writes_11(store_even_writes_11),
-    .store_odd_writes_11(store_odd_writes_11),
-    .store_even_writes_12(store_even_writes_12),
-    .store_odd_writes_12(store_odd_writes_12),
-    .store_even_writes_13(store_even_writes_13),
-    .store_odd_writes_13(store_odd_writes_13),
-    .store_even_writes_14(store_even_writes_14),
-    .store_odd_writes_14(store_odd_writes_14),
-    .store_even_writes_15(store_even_writes_15),
-    .store_odd_writes_15(store_odd_writes_15),
     .store_even_writes_16(store_even_writes_16),
     .store_odd_writes_16(store_odd_writes_16),
-    .store_even_writes_17(store_even_writes_17),
-    .store_odd_writes_17(store_odd_writes_17),
-    .store_even_writes_18(store_even_writes_18),
-    .store_odd_writes_18(store_odd_writes_18),
-    .store_even_writes_19(store_even_writes_19),
-    .store_odd_writes_19(store_odd_writes_19),
-    .store_even_writes_20(store_even_writes_20),
-    .store_odd_writes_20(store_odd_writes_20),
-    .store_even_writes_21(store_even_writes_21),
-    .store_odd_writes_21(store_odd_writes_21),
-    .store_even_writes_22(store_even_writes_22),
-    .store_odd_writes_22(store_odd_writes_22),
-    .store_even_writes_23(store_even_writes_23),
-    .store_odd_writes_23(store_odd_writes_23),
     .store_even_writes_24(store_even_writes_24),
     .store_odd_writes_24(store_odd_writes_24),
-    .store_even_writes_25(store_even_writes_25),
-    .store_odd_writes_25(store_odd_writes_25),
-    .store_even_writes_26(store_even_writes_26),
-    .store_odd_writes_26(store_odd_writes_26),
-    .store_even_writes_27(store_even_writes_27),
-    .store_odd_writes_27(store_odd_writes_27),
-    .store_even_writes_28(store_even_writes_28),
-    .store_odd_writes_28(store_odd_writes_28),
-    .store_even_writes_29(store_even_writes_29),
-    .store_odd_writes_29(store_odd_writes_29),
-    .store_even_writes_30(store_even_writes_30),
-    .store_odd_writes_30(store_odd_writes_30),
-    .store_even_writes_31(store_even_writes_31),
-    .store_odd_writes_31(store_odd_writes_31),
     .store_even_writes_32(store_even_writes_32),
     .store_odd_writes_32(store_odd_writes_32),
-    .store_even_writes_33(store_even_writes_33),
-    .store_odd_writes_33(store_odd_writes_33),
-    .store_even_writes_34(store_even_writes_34),
-    .store_odd_writes_34(store_odd_writes_34),
-    .store_even_writes_35(store_even_writes_35),
-    .store_odd_writes_35(store_odd_writes_35),
-    .store_even_writes_36(store_even_writes_36),
-    .store_odd_writes_36(store_odd_writes_36),
-    .store_even_writes_37(store_even_writes_37),
-    .store_odd_writes_37(store_odd_writes_37),
-    .store_even_writes_38(store_even_writes_38),
-    .store_odd_writes_38(store_odd_writes_38),
-    .store_even_writes_39(store_even_writes_39),
-    .store_odd_writes_39(store_odd_writes_39),
     .store_even_writes_40(store_even_writes_40),
     .store_odd_writes_40(store_odd_writes_40),
-    .store_even_writes_41(store_even_writes_41),
-    .store_odd_writes_41(store_odd_writes_41),
-    .store_even_writes_42(store_even_writes_42),
-    .store_odd_writes_42(store_odd_writes_42),
-    .store_even_writes_43(store_even_writes_43),
-    .store_odd_writes_43(store_odd_writes_43),
-    .store_even_writes_44(store_even_writes_44),
-    .store_odd_writes_44(store_odd_writes_44),
-    .store_even_writes_45(store_even_writes_45),
-    .store_odd_writes_45(store_odd_writes_45),
-    .store_even_writes_46(store_even_writes_46),
-    .store_odd_writes_46(store_odd_writes_46),
-    .store_even_writes_47(store_even_writes_47),
-    .store_odd_writes_47(store_odd_writes_47),
     .store_even_writes_48(store_even_writes_48),
     .store_odd_writes_48(store_odd_writes_48),
-    .store_even_writes_49(store_even_writes_49),
-    .store_odd_writes_49(store_odd_writes_49),
-    .store_even_writes_50(store_even_writes_50),
-    .store_odd_writes_50(store_odd_writes_50),
-    .store_even_writes_51(store_even_writes_51),
-    .store_odd_writes_51(store_odd_writes_51),
-    .store_even_writes_52(store_even_writes_52),
-    .store_odd_writes_52(store_odd_writes_52),
-    .store_even_writes_53(store_even_writes_53),
-    .store_odd_writes_53(store_odd_writes_53),
-    .store_even_writes_54(store_even_writes_54),
-    .store_odd_writes_54(store_odd_writes_54),
-    .store_even_writes_55(store_even_writes_55),
-    .store_odd_writes_55(store_odd_writes_55),
     .store_even_writes_56(store_even_writes_56),
-    .store_odd_writes_56(store_odd_writes_56),
-    .store_even_writes_57(store_even_writes_57),
-    .store_odd_writes_57(store_odd_writes_57),
-    .store_even_writes_58(store_even_writes_58),
-    .store_odd_writes_58(store_odd_writes_58),
-    .store_even_writes_59(store_even_writes_59),
-    .store_odd_writes_59(store_odd_writes_59),
-    .store_even_writes_60(store_even_writes_60),
-    .store_odd_writes_60(store_odd_writes_60),
-    .store_even_writes_61(store_even_writes_61),
-    .store_odd_writes_61(store_odd_writes_61),
-    .store_even_writes_62(store_even_writes_62),
-    .store_odd_writes_62(store_odd_writes_62),
-    .store_even_writes_63(store_even_writes_63),
-    .store_odd_writes_63(store_odd_writes_63)
+    .store_odd_writes_56(store_odd_writes_56)
   );
 
   utf8_transcoder_64_memory memory (
@@ -593,209 +313,41 @@ module utf8_transcoder_64 (
     .store_data(store_data),
     .store_even_writes_0(store_even_writes_0),
     .store_odd_writes_0(store_odd_writes_0),
-    .store_even_writes_1(store_even_writes_1),
-    .store_odd_writes_1(store_odd_writes_1),
-    .store_even_writes_2(store_even_writes_2),
-    .store_odd_writes_2(store_odd_writes_2),
-    .store_even_writes_3(store_even_writes_3),
-    .store_odd_writes_3(store_odd_writes_3),
-    .store_even_writes_4(store_even_writes_4),
-    .store_odd_writes_4(store_odd_writes_4),
-    .store_even_writes_5(store_even_writes_5),
-    .store_odd_writes_5(store_odd_writes_5),
-    .store_even_writes_6(store_even_writes_6),
-    .store_odd_writes_6(store_odd_writes_6),
-    .store_even_writes_7(store_even_writes_7),
-    .store_odd_writes_7(store_odd_writes_7),
     .store_even_writes_8(store_even_writes_8),
     .store_odd_writes_8(store_odd_writes_8),
-    .store_even_writes_9(store_even_writes_9),
-    .store_odd_writes_9(store_odd_writes_9),
-    .store_even_writes_10(store_even_writes_10),
-    .store_odd_writes_10(store_odd_writes_10),
-    .store_even_writes_11(store_even_writes_11),
-    .store_odd_writes_11(store_odd_writes_11),
-    .store_even_writes_12(store_even_writes_12),
-    .store_odd_writes_12(store_odd_writes_12),
-    .store_even_writes_13(store_even_writes_13),
-    .store_odd_writes_13(store_odd_writes_13),
-    .store_even_writes_14(store_even_writes_14),
-    .store_odd_writes_14(store_odd_writes_14),
-    .store_even_writes_15(store_even_writes_15),
-    .store_odd_writes_15(store_odd_writes_15),
     .store_even_writes_16(store_even_writes_16),
     .store_odd_writes_16(store_odd_writes_16),
-    .store_even_writes_17(store_even_writes_17),
-    .store_odd_writes_17(store_odd_writes_17),
-    .store_even_writes_18(store_even_writes_18),
-    .store_odd_writes_18(store_odd_writes_18),
-    .store_even_writes_19(store_even_writes_19),
-    .store_odd_writes_19(store_odd_writes_19),
-    .store_even_writes_20(store_even_writes_20),
-    .store_odd_writes_20(store_odd_writes_20),
-    .store_even_writes_21(store_even_writes_21),
-    .store_odd_writes_21(store_odd_writes_21),
-    .store_even_writes_22(store_even_writes_22),
-    .store_odd_writes_22(store_odd_writes_22),
-    .store_even_writes_23(store_even_writes_23),
-    .store_odd_writes_23(store_odd_writes_23),
     .store_even_writes_24(store_even_writes_24),
     .store_odd_writes_24(store_odd_writes_24),
-    .store_even_writes_25(store_even_writes_25),
-    .store_odd_writes_25(store_odd_writes_25),
-    .store_even_writes_26(store_even_writes_26),
-    .store_odd_writes_26(store_odd_writes_26),
-    .store_even_writes_27(store_even_writes_27),
-    .store_odd_writes_27(store_odd_writes_27),
-    .store_even_writes_28(store_even_writes_28),
-    .store_odd_writes_28(store_odd_writes_28),
-    .store_even_writes_29(store_even_writes_29),
-    .store_odd_writes_29(store_odd_writes_29),
-    .store_even_writes_30(store_even_writes_30),
-    .store_odd_writes_30(store_odd_writes_30),
-    .store_even_writes_31(store_even_writes_31),
-    .store_odd_writes_31(store_odd_writes_31),
     .store_even_writes_32(store_even_writes_32),
     .store_odd_writes_32(store_odd_writes_32),
-    .store_even_writes_33(store_even_writes_33),
-    .store_odd_writes_33(store_odd_writes_33),
-    .store_even_writes_34(store_even_writes_34),
-    .store_odd_writes_34(store_odd_writes_34),
-    .store_even_writes_35(store_even_writes_35),
-    .store_odd_writes_35(store_odd_writes_35),
-    .store_even_writes_36(store_even_writes_36),
-    .store_odd_writes_36(store_odd_writes_36),
-    .store_even_writes_37(store_even_writes_37),
-    .store_odd_writes_37(store_odd_writes_37),
-    .store_even_writes_38(store_even_writes_38),
-    .store_odd_writes_38(store_odd_writes_38),
-    .store_even_writes_39(store_even_writes_39),
-    .store_odd_writes_39(store_odd_writes_39),
     .store_even_writes_40(store_even_writes_40),
     .store_odd_writes_40(store_odd_writes_40),
-    .store_even_writes_41(store_even_writes_41),
-    .store_odd_writes_41(store_odd_writes_41),
-    .store_even_writes_42(store_even_writes_42),
-    .store_odd_writes_42(store_odd_writes_42),
-    .store_even_writes_43(store_even_writes_43),
-    .store_odd_writes_43(store_odd_writes_43),
-    .store_even_writes_44(store_even_writes_44),
-    .store_odd_writes_44(store_odd_writes_44),
-    .store_even_writes_45(store_even_writes_45),
-    .store_odd_writes_45(store_odd_writes_45),
-    .store_even_writes_46(store_even_writes_46),
-    .store_odd_writes_46(store_odd_writes_46),
-    .store_even_writes_47(store_even_writes_47),
-    .store_odd_writes_47(store_odd_writes_47),
     .store_even_writes_48(store_even_writes_48),
     .store_odd_writes_48(store_odd_writes_48),
-    .store_even_writes_49(store_even_writes_49),
-    .store_odd_writes_49(store_odd_writes_49),
-    .store_even_writes_50(store_even_writes_50),
-    .store_odd_writes_50(store_odd_writes_50),
-    .store_even_writes_51(store_even_writes_51),
-    .store_odd_writes_51(store_odd_writes_51),
-    .store_even_writes_52(store_even_writes_52),
-    .store_odd_writes_52(store_odd_writes_52),
-    .store_even_writes_53(store_even_writes_53),
-    .store_odd_writes_53(store_odd_writes_53),
-    .store_even_writes_54(store_even_writes_54),
-    .store_odd_writes_54(store_odd_writes_54),
-    .store_even_writes_55(store_even_writes_55),
-    .store_odd_writes_55(store_odd_writes_55),
     .store_even_writes_56(store_even_writes_56),
     .store_odd_writes_56(store_odd_writes_56),
-    .store_even_writes_57(store_even_writes_57),
-    .store_odd_writes_57(store_odd_writes_57),
-    .store_even_writes_58(store_even_writes_58),
-    .store_odd_writes_58(store_odd_writes_58),
-    .store_even_writes_59(store_even_writes_59),
-    .store_odd_writes_59(store_odd_writes_59),
-    .store_even_writes_60(store_even_writes_60),
-    .store_odd_writes_60(store_odd_writes_60),
-    .store_even_writes_61(store_even_writes_61),
-    .store_odd_writes_61(store_odd_writes_61),
-    .store_even_writes_62(store_even_writes_62),
-    .store_odd_writes_62(store_odd_writes_62),
-    .store_even_writes_63(store_even_writes_63),
-    .store_odd_writes_63(store_odd_writes_63),
-    .next(next),
+    .head(head),
     .flips_if_ready(flips_if_ready),
-    .next_1(next_1),
+    .head_1(head_1),
     .flips_if_ready_1(flips_if_ready_1),
-    .next_2(next_2),
+    .head_2(head_2),
     .flips_if_ready_2(flips_if_ready_2),
-    .next_even(next_even),
+    .head_even(head_even),
     .even_flips_if_ready(even_flips_if_ready),
-    .next_even_1(next_even_1),
+    .head_even_1(head_even_1),
     .even_flips_if_ready_1(even_flips_if_ready_1),
-    .next_even_2(next_even_2),
+    .head_even_2(head_even_2),
     .even_flips_if_ready_2(even_flips_if_ready_2),
-    .chunk_0_memory_out(chunk_0_memory_out),
-    .chunk_0_memory_1_out(chunk_0_memory_1_out),
-    .chunk_0_memory_2_out(chunk_0_memory_2_out),
-    .chunk_0_memory_3_out(chunk_0_memory_3_out),
-    .chunk_0_memory_4_out(chunk_0_memory_4_out),
-    .chunk_0_memory_5_out(chunk_0_memory_5_out),
-    .chunk_0_memory_6_out(chunk_0_memory_6_out),
-    .chunk_0_memory_7_out(chunk_0_memory_7_out),
-    .chunk_1_memory_out(chunk_1_memory_out),
-    .chunk_1_memory_1_out(chunk_1_memory_1_out),
-    .chunk_1_memory_2_out(chunk_1_memory_2_out),
-    .chunk_1_memory_3_out(chunk_1_memory_3_out),
-    .chunk_1_memory_4_out(chunk_1_memory_4_out),
-    .chunk_1_memory_5_out(chunk_1_memory_5_out),
-    .chunk_1_memory_6_out(chunk_1_memory_6_out),
-    .chunk_1_memory_7_out(chunk_1_memory_7_out),
-    .chunk_2_memory_out(chunk_2_memory_out),
-    .chunk_2_memory_1_out(chunk_2_memory_1_out),
-    .chunk_2_memory_2_out(chunk_2_memory_2_out),
-    .chunk_2_memory_3_out(chunk_2_memory_3_out),
-    .chunk_2_memory_4_out(chunk_2_memory_4_out),
-    .chunk_2_memory_5_out(chunk_2_memory_5_out),
-    .chunk_2_memory_6_out(chunk_2_memory_6_out),
-    .chunk_2_memory_7_out(chunk_2_memory_7_out),
-    .chunk_3_memory_out(chunk_3_memory_out),
-    .chunk_3_memory_1_out(chunk_3_memory_1_out),
-    .chunk_3_memory_2_out(chunk_3_memory_2_out),
-    .chunk_3_memory_3_out(chunk_3_memory_3_out),
-    .chunk_3_memory_4_out(chunk_3_memory_4_out),
-    .chunk_3_memory_5_out(chunk_3_memory_5_out),
-    .chunk_3_memory_6_out(chunk_3_memory_6_out),
-    .chunk_3_memory_7_out(chunk_3_memory_7_out),
-    .chunk_4_memory_out(chunk_4_memory_out),
-    .chunk_4_memory_1_out(chunk_4_memory_1_out),
-    .chunk_4_memory_2_out(chunk_4_memory_2_out),
-    .chunk_4_memory_3_out(chunk_4_memory_3_out),
-    .chunk_4_memory_4_out(chunk_4_memory_4_out),
-    .chunk_4_memory_5_out(chunk_4_memory_5_out),
-    .chunk_4_memory_6_out(chunk_4_memory_6_out),
-    .chunk_4_memory_7_out(chunk_4_memory_7_out),
-    .chunk_5_memory_out(chunk_5_memory_out),
-    .chunk_5_memory_1_out(chunk_5_memory_1_out),
-    .chunk_5_memory_2_out(chunk_5_memory_2_out),
-    .chunk_5_memory_3_out(chunk_5_memory_3_out),
-    .chunk_5_memory_4_out(chunk_5_memory_4_out),
-    .chunk_5_memory_5_out(chunk_5_memory_5_out),
-    .chunk_5_memory_6_out(chunk_5_memory_6_out),
-    .chunk_5_memory_7_out(chunk_5_memory_7_out),
-    .chunk_6_memory_out(chunk_6_memory_out),
-    .chunk_6_memory_1_out(chunk_6_memory_1_out),
-    .chunk_6_memory_2_out(chunk_6_memory_2_out),
-    .chunk_6_memory_3_out(chunk_6_memory_3_out),
-    .chunk_6_memory_4_out(chunk_6_memory_4_out),
-    .chunk_6_memory_5_out(chunk_6_memory_5_out),
-    .chunk_6_memory_6_out(chunk_6_memory_6_out),
-    .chunk_6_memory_7_out(chunk_6_memory_7_out),
-    .chunk_7_memory_out(chunk_7_memory_out),
-    .chunk_7_memory_1_out(chunk_7_memory_1_out),
-    .chunk_7_memory_2_out(chunk_7_memory_2_out),
-    .chunk_7_memory_3_out(chunk_7_memory_3_out),
-    .chunk_7_memory_4_out(chunk_7_memory_4_out),
-    .chunk_7_memory_5_out(chunk_7_memory_5_out),
-    .chunk_7_memory_6_out(chunk_7_memory_6_out),
-    .chunk_7_memory_7_out(chunk_7_memory_7_out),
-    .chunk_8_memory_out(chunk_8_memory_out)
+    .chunk_0_out(chunk_0_out),
+    .chunk_1_out(chunk_1_out),
+    .chunk_2_out(chunk_2_out),
+    .chunk_3_out(chunk_3_out),
+    .chunk_4_out(chunk_4_out),
+    .chunk_5_out(chunk_5_out),
+    .chunk_6_out(chunk_6_out),
+    .chunk_7_out(chunk_7_out),
+    .chunk_8_out(chunk_8_out)
   );
 
   utf8_transcoder_64_flow_control flow_control (
@@ -808,17 +360,17 @@ module utf8_transcoder_64 (
     .give_newest(number),
     .held_newest(held_newest),
     .o_valid(o_valid),
-    .next(next),
+    .head(head),
     .flips_if_ready(flips_if_ready),
-    .next_1(next_1),
+    .head_1(head_1),
     .flips_if_ready_1(flips_if_ready_1),
-    .next_2(next_2),
+    .head_2(head_2),
     .flips_if_ready_2(flips_if_ready_2),
-    .next_even(next_even),
+    .head_even(head_even),
     .even_flips_if_ready(even_flips_if_ready),
-    .next_even_1(next_even_1),
+    .head_even_1(head_even_1),
     .even_flips_if_ready_1(even_flips_if_ready_1),
-    .next_even_2(next_even_2),
+    .head_even_2(head_even_2),
     .even_flips_if_ready_2(even_flips_if_ready_2),
     .ready(ready),
     .accepts(accepts)
@@ -826,48 +378,28 @@ module utf8_transcoder_64 (
 
   // Outputs
   assign s_axis_tready = ready;
-  assign m_axis_tdata = {chunk_7_memory_7_out, chunk_7_memory_6_out, chunk_7_memory_5_out,
-      chunk_7_memory_4_out, chunk_7_memory_3_out, chunk_7_memory_2_out, chunk_7_memory_1_out,
-      chunk_7_memory_out, chunk_6_memory_7_out, chunk_6_memory_6_out, chunk_6_memory_5_out,
-      chunk_6_memory_4_out, chunk_6_memory_3_out, chunk_6_memory_2_out, chunk_6_memory_1_out,
-      chunk_6_memory_out, chunk_5_memory_7_out, chunk_5_memory_6_out, chunk_5_memory_5_out,
-      chunk_5_memory_4_out, chunk_5_memory_3_out, chunk_5_memory_2_out, chunk_5_memory_1_out,
-      chunk_5_memory_out, chunk_4_memory_7_out, chunk_4_memory_6_out, chunk_4_memory_5_out,
-      chunk_4_memory_4_out, chunk_4_memory_3_out, chunk_4_memory_2_out, chunk_4_memory_1_out,
-      chunk_4_memory_out, chunk_3_memory_7_out, chunk_3_memory_6_out, chunk_3_memory_5_out,
-      chunk_3_memory_4_out, chunk_3_memory_3_out, chunk_3_memory_2_out, chunk_3_memory_1_out,
-      chunk_3_memory_out, chunk_2_memory_7_out, chunk_2_memory_6_out, chunk_2_memory_5_out,
-      chunk_2_memory_4_out, chunk_2_memory_3_out, chunk_2_memory_2_out, chunk_2_memory_1_out,
-      chunk_2_memory_out, chunk_1_memory_7_out, chunk_1_memory_6_out, chunk_1_memory_5_out,
-      chunk_1_memory_4_out, chunk_1_memory_3_out, chunk_1_memory_2_out, chunk_1_memory_1_out,
-      chunk_1_memory_out, chunk_0_memory_7_out, chunk_0_memory_6_out, chunk_0_memory_5_out,
-      chunk_0_memory_4_out, chunk_0_memory_3_out, chunk_0_memory_2_out, chunk_0_memory_1_out,
-      chunk_0_memory_out};
-  assign m_axis_tkeep = {{2{chunk_8_memory_out[63]}}, {2{chunk_8_memory_out[62]}},
-      {2{chunk_8_memory_out[61]}}, {2{chunk_8_memory_out[60]}}, {2{chunk_8_memory_out[59]}},
-      {2{chunk_8_memory_out[58]}}, {2{chunk_8_memory_out[57]}}, {2{chunk_8_memory_out[56]}},
-      {2{chunk_8_memory_out[55]}}, {2{chunk_8_memory_out[54]}}, {2{chunk_8_memory_out[53]}},
-      {2{chunk_8_memory_out[52]}}, {2{chunk_8_memory_out[51]}}, {2{chunk_8_memory_out[50]}},
-      {2{chunk_8_memory_out[49]}}, {2{chunk_8_memory_out[48]}}, {2{chunk_8_memory_out[47]}},
-      {2{chunk_8_memory_out[46]}}, {2{chunk_8_memory_out[45]}}, {2{chunk_8_memory_out[44]}},
-      {2{chunk_8_memory_out[43]}}, {2{chunk_8_memory_out[42]}}, {2{chunk_8_memory_out[41]}},
-      {2{chunk_8_memory_out[40]}}, {2{chunk_8_memory_out[39]}}, {2{chunk_8_memory_out[38]}},
-      {2{chunk_8_memory_out[37]}}, {2{chunk_8_memory_out[36]}}, {2{chunk_8_memory_out[35]}},
-      {2{chunk_8_memory_out[34]}}, {2{chunk_8_memory_out[33]}}, {2{chunk_8_memory_out[32]}},
-      {2{chunk_8_memory_out[31]}}, {2{chunk_8_memory_out[30]}}, {2{chunk_8_memory_out[29]}},
-      {2{chunk_8_memory_out[28]}}, {2{chunk_8_memory_out[27]}}, {2{chunk_8_memory_out[26]}},
-      {2{chunk_8_memory_out[25]}}, {2{chunk_8_memory_out[24]}}, {2{chunk_8_memory_out[23]}},
-      {2{chunk_8_memory_out[22]}}, {2{chunk_8_memory_out[21]}}, {2{chunk_8_memory_out[20]}},
-      {2{chunk_8_memory_out[19]}}, {2{chunk_8_memory_out[18]}}, {2{chunk_8_memory_out[17]}},
-      {2{chunk_8_memory_out[16]}}, {2{chunk_8_memory_out[15]}}, {2{chunk_8_memory_out[14]}},
-      {2{chunk_8_memory_out[13]}}, {2{chunk_8_memory_out[12]}}, {2{chunk_8_memory_out[11]}},
-      {2{chunk_8_memory_out[10]}}, {2{chunk_8_memory_out[9]}}, {2{chunk_8_memory_out[8]}},
-      {2{chunk_8_memory_out[7]}}, {2{chunk_8_memory_out[6]}}, {2{chunk_8_memory_out[5]}},
-      {2{chunk_8_memory_out[4]}}, {2{chunk_8_memory_out[3]}}, {2{chunk_8_memory_out[2]}},
-      {2{chunk_8_memory_out[1]}}, {2{chunk_8_memory_out[0]}}};
+  assign m_axis_tdata = {chunk_7_out, chunk_6_out, chunk_5_out, chunk_4_out, chunk_3_out,
+      chunk_2_out, chunk_1_out, chunk_0_out};
+  assign m_axis_tkeep = {{2{chunk_8_out[63]}}, {2{chunk_8_out[62]}}, {2{chunk_8_out[61]}},
+      {2{chunk_8_out[60]}}, {2{chunk_8_out[59]}}, {2{chunk_8_out[58]}}, {2{chunk_8_out[57]}},
+      {2{chunk_8_out[56]}}, {2{chunk_8_out[55]}}, {2{chunk_8_out[54]}}, {2{chunk_8_out[53]}},
+      {2{chunk_8_out[52]}}, {2{chunk_8_out[51]}}, {2{chunk_8_out[50]}}, {2{chunk_8_out[49]}},
+      {2{chunk_8_out[48]}}, {2{chunk_8_out[47]}}, {2{chunk_8_out[46]}}, {2{chunk_8_out[45]}},
+      {2{chunk_8_out[44]}}, {2{chunk_8_out[43]}}, {2{chunk_8_out[42]}}, {2{chunk_8_out[41]}},
+      {2{chunk_8_out[40]}}, {2{chunk_8_out[39]}}, {2{chunk_8_out[38]}}, {2{chunk_8_out[37]}},
+      {2{chunk_8_out[36]}}, {2{chunk_8_out[35]}}, {2{chunk_8_out[34]}}, {2{chunk_8_out[33]}},
+      {2{chunk_8_out[32]}}, {2{chunk_8_out[31]}}, {2{chunk_8_out[30]}}, {2{chunk_8_out[29]}},
+      {2{chunk_8_out[28]}}, {2{chunk_8_out[27]}}, {2{chunk_8_out[26]}}, {2{chunk_8_out[25]}},
+      {2{chunk_8_out[24]}}, {2{chunk_8_out[23]}}, {2{chunk_8_out[22]}}, {2{chunk_8_out[21]}},
+      {2{chunk_8_out[20]}}, {2{chunk_8_out[19]}}, {2{chunk_8_out[18]}}, {2{chunk_8_out[17]}},
+      {2{chunk_8_out[16]}}, {2{chunk_8_out[15]}}, {2{chunk_8_out[14]}}, {2{chunk_8_out[13]}},
+      {2{chunk_8_out[12]}}, {2{chunk_8_out[11]}}, {2{chunk_8_out[10]}}, {2{chunk_8_out[9]}},
+      {2{chunk_8_out[8]}}, {2{chunk_8_out[7]}}, {2{chunk_8_out[6]}}, {2{chunk_8_out[5]}},
+      {2{chunk_8_out[4]}}, {2{chunk_8_out[3]}}, {2{chunk_8_out[2]}}, {2{chunk_8_out[1]}},
+      {2{chunk_8_out[0]}}};
   assign m_axis_tvalid = o_valid;
-  assign m_axis_tlast = chunk_8_memory_out[64];
-  assign m_axis_tuser = chunk_8_memory_out[65];
+  assign m_axis_tlast = chunk_8_out[64];
+  assign m_axis_tuser = chunk_8_out[65];
 endmodule
 
 module utf8_transcoder_64_reader (
@@ -1140,116 +672,118 @@ module utf8_transcoder_64_reader (
     link_last <= pair_last;
   end
 
-  // Stage 4, join: whether a byte joins the one before, and needs another
-  reg join_valid;
-  reg [5:0] join_newest;
-  reg [63:0] join_joins;
-  reg [63:0] join_needs;
-  reg [63:0] join_there;
-  reg [63:0] join_high;
-  reg [63:0] join_data_0;
-  reg [63:0] join_data_1;
-  reg [63:0] join_data_2;
-  reg [63:0] join_data_3;
-  reg [63:0] join_data_4;
-  reg [63:0] join_data_5;
-  reg [63:0] join_data_6;
-  reg join_last;
-  reg [2:0] join_before_joins;
-  reg [2:0] join_before_needs;
-  reg [2:0] join_before_there;
-  reg [2:0] join_before_high;
+  // Stage 4, attach: whether a byte joins the one before, and needs another
+  reg attach_valid;
+  reg [5:0] attach_newest;
+  reg [63:0] attach_joins;
+  reg [63:0] attach_needs;
+  reg [63:0] attach_there;
+  reg [63:0] attach_high;
+  reg [63:0] attach_data_0;
+  reg [63:0] attach_data_1;
+  reg [63:0] attach_data_2;
+  reg [63:0] attach_data_3;
+  reg [63:0] attach_data_4;
+  reg [63:0] attach_data_5;
+  reg [63:0] attach_data_6;
+  reg attach_last;
+  reg [2:0] attach_before_joins;
+  reg [2:0] attach_before_needs;
+  reg [2:0] attach_before_there;
+  reg [2:0] attach_before_high;
   initial begin
-    join_valid = 1'b0; join_newest = 6'h0; join_joins = 64'h0; join_needs = 64'h0;
-    join_there = 64'h0; join_high = 64'h0; join_data_0 = 64'h0; join_data_1 = 64'h0;
-    join_data_2 = 64'h0; join_data_3 = 64'h0; join_data_4 = 64'h0; join_data_5 = 64'h0;
-    join_data_6 = 64'h0; join_last = 1'b0; join_before_joins = 3'b000; join_before_needs = 3'b000;
-    join_before_there = 3'b000; join_before_high = 3'b000;
+    attach_valid = 1'b0; attach_newest = 6'h0; attach_joins = 64'h0; attach_needs = 64'h0;
+    attach_there = 64'h0; attach_high = 64'h0; attach_data_0 = 64'h0; attach_data_1 = 64'h0;
+    attach_data_2 = 64'h0; attach_data_3 = 64'h0; attach_data_4 = 64'h0; attach_data_5 = 64'h0;
+    attach_data_6 = 64'h0; attach_last = 1'b0; attach_before_joins = 3'b000;
+    attach_before_needs = 3'b000; attach_before_there = 3'b000; attach_before_high = 3'b000;
   end
 
   always @(posedge clk) begin
     if (rst) begin
-      join_valid <= 1'b0;
-      join_newest <= 6'h0;
-      join_before_joins <= 3'b000;
-      join_before_needs <= 3'b000;
-      join_before_there <= 3'b000;
-      join_before_high <= 3'b000;
+      attach_valid <= 1'b0;
+      attach_newest <= 6'h0;
+      attach_before_joins <= 3'b000;
+      attach_before_needs <= 3'b000;
+      attach_before_there <= 3'b000;
+      attach_before_high <= 3'b000;
     end else begin
-      join_valid <= link_valid;
-      join_newest <= link_newest;
-      if (join_valid) begin
-        join_before_joins <= join_last ? 3'b000 : join_joins[63:61];
-        join_before_needs <= join_last ? 3'b000 : join_needs[63:61];
-        join_before_there <= join_last ? 3'b000 : join_there[63:61];
-        join_before_high <= join_last ? 3'b000 : join_high[63:61];
+      attach_valid <= link_valid;
+      attach_newest <= link_newest;
+      if (attach_valid) begin
+        attach_before_joins <= attach_last ? 3'b000 : attach_joins[63:61];
+        attach_before_needs <= attach_last ? 3'b000 : attach_needs[63:61];
+        attach_before_there <= attach_last ? 3'b000 : attach_there[63:61];
+        attach_before_high <= attach_last ? 3'b000 : attach_high[63:61];
       end
     end
-    join_joins <= link_linked_1 | (link_run_1 & {link_linked_2[62:0], link_before_linked_2[2]}) |
+    attach_joins <= link_linked_1 | (link_run_1 & {link_linked_2[62:0], link_before_linked_2[2]}) |
         (link_run_2 & {link_linked_3[61:0], link_before_linked_3[2:1]});
-    join_needs <= link_leads_1 | link_linked_2 |
+    attach_needs <= link_leads_1 | link_linked_2 |
         (link_run_1 & {link_linked_3[62:0], link_before_linked_3[2]});
-    join_there <= link_there;
-    join_high <= link_high;
-    join_data_0 <= link_data_0;
-    join_data_1 <= link_data_1;
-    join_data_2 <= link_data_2;
-    join_data_3 <= link_data_3;
-    join_data_4 <= link_data_4;
-    join_data_5 <= link_data_5;
-    join_data_6 <= link_data_6;
-    join_last <= link_last;
+    attach_there <= link_there;
+    attach_high <= link_high;
+    attach_data_0 <= link_data_0;
+    attach_data_1 <= link_data_1;
+    attach_data_2 <= link_data_2;
+    attach_data_3 <= link_data_3;
+    attach_data_4 <= link_data_4;
+    attach_data_5 <= link_data_5;
+    attach_data_6 <= link_data_6;
+    attach_last <= link_last;
   end
 
-  // Stage 5, end: whether a token ends with a byte
-  reg end_valid;
-  reg [5:0] end_newest;
-  reg [64:0] end_ends;
-  reg [64:0] end_bad;
-  reg [64:0] end_at_least_2;
-  reg [64:0] end_at_least_3;
-  reg [64:0] end_at_least_4;
-  reg end_last;
-  reg [63:0] end_data_0;
-  reg [63:0] end_data_1;
-  reg [63:0] end_data_2;
-  reg [63:0] end_data_3;
-  reg [63:0] end_data_4;
-  reg [63:0] end_data_5;
-  reg [63:0] end_data_6;
+  // Stage 5, close: whether a token ends with a byte
+  reg close_valid;
+  reg [5:0] close_newest;
+  reg [64:0] close_ends;
+  reg [64:0] close_bad;
+  reg [64:0] close_at_least_2;
+  reg [64:0] close_at_least_3;
+  reg [64:0] close_at_least_4;
+  reg close_last;
+  reg [63:0] close_data_0;
+  reg [63:0] close_data_1;
+  reg [63:0] close_data_2;
+  reg [63:0] close_data_3;
+  reg [63:0] close_data_4;
+  reg [63:0] close_data_5;
+  reg [63:0] close_data_6;
   initial begin
-    end_valid = 1'b0; end_newest = 6'h0; end_ends = 65'h0; end_bad = 65'h0; end_at_least_2 = 65'h0;
-    end_at_least_3 = 65'h0; end_at_least_4 = 65'h0; end_last = 1'b0; end_data_0 = 64'h0;
-    end_data_1 = 64'h0; end_data_2 = 64'h0; end_data_3 = 64'h0; end_data_4 = 64'h0;
-    end_data_5 = 64'h0; end_data_6 = 64'h0;
+    close_valid = 1'b0; close_newest = 6'h0; close_ends = 65'h0; close_bad = 65'h0;
+    close_at_least_2 = 65'h0; close_at_least_3 = 65'h0; close_at_least_4 = 65'h0; close_last = 1'b0;
+    close_data_0 = 64'h0; close_data_1 = 64'h0; close_data_2 = 64'h0; close_data_3 = 64'h0;
+    close_data_4 = 64'h0; close_data_5 = 64'h0; close_data_6 = 64'h0;
   end
 
-  wire [66:0] logic_1 = {join_joins, join_before_joins} &
-      {join_joins[62:0], join_before_joins, 1'b0};
+  wire [66:0] logic_1 = {attach_joins, attach_before_joins} &
+      {attach_joins[62:0], attach_before_joins, 1'b0};
   always @(posedge clk) begin
     if (rst) begin
-      end_valid <= 1'b0;
-      end_newest <= 6'h0;
+      close_valid <= 1'b0;
+      close_newest <= 6'h0;
     end else begin
-      end_valid <= join_valid;
-      end_newest <= join_newest;
+      close_valid <= attach_valid;
+      close_newest <= attach_newest;
     end
-    end_ends <= {join_there, join_before_there[2]} & ~{join_needs[63] & ~join_last, join_joins} &
-        {64'hFFFFFFFFFFFFFFFF, join_before_needs[2]};
-    end_bad <= {join_high, join_before_high[2]} & ~{join_needs[63] & ~join_last, join_joins} &
-        (~{join_joins, join_before_joins[2]} | {join_needs, join_before_needs[2]}) &
-        {64'hFFFFFFFFFFFFFFFF, join_before_needs[2]};
-    end_at_least_2 <= {join_joins, join_before_joins[2]};
-    end_at_least_3 <= logic_1[66:2];
-    end_at_least_4 <= logic_1[66:2] & {join_joins[61:0], join_before_joins};
-    end_last <= join_last;
-    end_data_0 <= join_data_0;
-    end_data_1 <= join_data_1;
-    end_data_2 <= join_data_2;
-    end_data_3 <= join_data_3;
-    end_data_4 <= join_data_4;
-    end_data_5 <= join_data_5;
-    end_data_6 <= join_data_6;
+    close_ends <= {attach_there, attach_before_there[2]} &
+        ~{attach_needs[63] & ~attach_last, attach_joins} &
+        {64'hFFFFFFFFFFFFFFFF, attach_before_needs[2]};
+    close_bad <= {attach_high, attach_before_high[2]} &
+        ~{attach_needs[63] & ~attach_last, attach_joins} &
+        (~{attach_joins, attach_before_joins[2]} | {attach_needs, attach_before_needs[2]}) &
+        {64'hFFFFFFFFFFFFFFFF, attach_before_needs[2]};
+    close_at_least_2 <= {attach_joins, attach_before_joins[2]};
+    close_at_least_3 <= logic_1[66:2];
+    close_at_least_4 <= logic_1[66:2] & {attach_joins[61:0], attach_before_joins};
+    close_last <= attach_last;
+    close_data_0 <= attach_data_0;
+    close_data_1 <= attach_data_1;
+    close_data_2 <= attach_data_2;
+    close_data_3 <= attach_data_3;
+    close_data_4 <= attach_data_4;
+    close_data_5 <= attach_data_5;
+    close_data_6 <= attach_data_6;
   end
 
   // Stage 6, name: whether a token is an error, and of which kind
@@ -1299,8 +833,8 @@ module utf8_transcoder_64_reader (
       name_before_data_5 <= 3'b000;
       name_before_data_6 <= 3'b000;
     end else begin
-      name_valid <= end_valid;
-      name_newest <= end_newest;
+      name_valid <= close_valid;
+      name_newest <= close_newest;
       if (name_valid) begin
         name_before_data_0 <= name_last ? 3'b000 : name_data_0[63:61];
         name_before_data_1 <= name_last ? 3'b000 : name_data_1[63:61];
@@ -1311,21 +845,21 @@ module utf8_transcoder_64_reader (
         name_before_data_6 <= name_last ? 3'b000 : name_data_6[63:61];
       end
     end
-    name_ends <= end_ends;
-    name_at_least_2 <= end_at_least_2;
-    name_last <= end_last;
-    name_data_0 <= end_data_0;
-    name_data_1 <= end_data_1;
-    name_data_2 <= end_data_2;
-    name_data_3 <= end_data_3;
-    name_data_4 <= end_data_4;
-    name_data_5 <= end_data_5;
-    name_data_6 <= end_data_6;
-    name_error <= end_bad;
-    name_character_1 <= end_ends & ~end_bad;
-    name_character_2 <= end_ends & ~end_bad & end_at_least_2;
-    name_character_3 <= end_ends & ~end_bad & end_at_least_3;
-    name_character_4 <= end_ends & ~end_bad & end_at_least_4;
+    name_ends <= close_ends;
+    name_at_least_2 <= close_at_least_2;
+    name_last <= close_last;
+    name_data_0 <= close_data_0;
+    name_data_1 <= close_data_1;
+    name_data_2 <= close_data_2;
+    name_data_3 <= close_data_3;
+    name_data_4 <= close_data_4;
+    name_data_5 <= close_data_5;
+    name_data_6 <= close_data_6;
+    name_error <= close_bad;
+    name_character_1 <= close_ends & ~close_bad;
+    name_character_2 <= close_ends & ~close_bad & close_at_least_2;
+    name_character_3 <= close_ends & ~close_bad & close_at_least_3;
+    name_character_4 <= close_ends & ~close_bad & close_at_least_4;
   end
 
   // Stage 7, make: the code points
@@ -1910,134 +1444,22 @@ module utf8_transcoder_64_packing (
   output reg [63:0] store_kept,
   output reg store_user_of_text,
   output reg [1023:0] store_data,
-  output reg store_even_writes_0,
-  output reg store_odd_writes_0,
-  output reg store_even_writes_1,
-  output reg store_odd_writes_1,
-  output reg store_even_writes_2,
-  output reg store_odd_writes_2,
-  output reg store_even_writes_3,
-  output reg store_odd_writes_3,
-  output reg store_even_writes_4,
-  output reg store_odd_writes_4,
-  output reg store_even_writes_5,
-  output reg store_odd_writes_5,
-  output reg store_even_writes_6,
-  output reg store_odd_writes_6,
-  output reg store_even_writes_7,
-  output reg store_odd_writes_7,
-  output reg store_even_writes_8,
-  output reg store_odd_writes_8,
-  output reg store_even_writes_9,
-  output reg store_odd_writes_9,
-  output reg store_even_writes_10,
-  output reg store_odd_writes_10,
-  output reg store_even_writes_11,
-  output reg store_odd_writes_11,
-  output reg store_even_writes_12,
-  output reg store_odd_writes_12,
-  output reg store_even_writes_13,
-  output reg store_odd_writes_13,
-  output reg store_even_writes_14,
-  output reg store_odd_writes_14,
-  output reg store_even_writes_15,
-  output reg store_odd_writes_15,
-  output reg store_even_writes_16,
-  output reg store_odd_writes_16,
-  output reg store_even_writes_17,
-  output reg store_odd_writes_17,
-  output reg store_even_writes_18,
-  output reg store_odd_writes_18,
-  output reg store_even_writes_19,
-  output reg store_odd_writes_19,
-  output reg store_even_writes_20,
-  output reg store_odd_writes_20,
-  output reg store_even_writes_21,
-  output reg store_odd_writes_21,
-  output reg store_even_writes_22,
-  output reg store_odd_writes_22,
-  output reg store_even_writes_23,
-  output reg store_odd_writes_23,
-  output reg store_even_writes_24,
-  output reg store_odd_writes_24,
-  output reg store_even_writes_25,
-  output reg store_odd_writes_25,
-  output reg store_even_writes_26,
-  output reg store_odd_writes_26,
-  output reg store_even_writes_27,
-  output reg store_odd_writes_27,
-  output reg store_even_writes_28,
-  output reg store_odd_writes_28,
-  output reg store_even_writes_29,
-  output reg store_odd_writes_29,
-  output reg store_even_writes_30,
-  output reg store_odd_writes_30,
-  output reg store_even_writes_31,
-  output reg store_odd_writes_31,
-  output reg store_even_writes_32,
-  output reg store_odd_writes_32,
-  output reg store_even_writes_33,
-  output reg store_odd_writes_33,
-  output reg store_even_writes_34,
-  output reg store_odd_writes_34,
-  output reg store_even_writes_35,
-  output reg store_odd_writes_35,
-  output reg store_even_writes_36,
-  output reg store_odd_writes_36,
-  output reg store_even_writes_37,
-  output reg store_odd_writes_37,
-  output reg store_even_writes_38,
-  output reg store_odd_writes_38,
-  output reg store_even_writes_39,
-  output reg store_odd_writes_39,
-  output reg store_even_writes_40,
-  output reg store_odd_writes_40,
-  output reg store_even_writes_41,
-  output reg store_odd_writes_41,
-  output reg store_even_writes_42,
-  output reg store_odd_writes_42,
-  output reg store_even_writes_43,
-  output reg store_odd_writes_43,
-  output reg store_even_writes_44,
-  output reg store_odd_writes_44,
-  output reg store_even_writes_45,
-  output reg store_odd_writes_45,
-  output reg store_even_writes_46,
-  output reg store_odd_writes_46,
-  output reg store_even_writes_47,
-  output reg store_odd_writes_47,
-  output reg store_even_writes_48,
-  output reg store_odd_writes_48,
-  output reg store_even_writes_49,
-  output reg store_odd_writes_49,
-  output reg store_even_writes_50,
-  output reg store_odd_writes_50,
-  output reg store_even_writes_51,
-  output reg store_odd_writes_51,
-  output reg store_even_writes_52,
-  output reg store_odd_writes_52,
-  output reg store_even_writes_53,
-  output reg store_odd_writes_53,
-  output reg store_even_writes_54,
-  output reg store_odd_writes_54,
-  output reg store_even_writes_55,
-  output reg store_odd_writes_55,
-  output reg store_even_writes_56,
-  output reg store_odd_writes_56,
-  output reg store_even_writes_57,
-  output reg store_odd_writes_57,
-  output reg store_even_writes_58,
-  output reg store_odd_writes_58,
-  output reg store_even_writes_59,
-  output reg store_odd_writes_59,
-  output reg store_even_writes_60,
-  output reg store_odd_writes_60,
-  output reg store_even_writes_61,
-  output reg store_odd_writes_61,
-  output reg store_even_writes_62,
-  output reg store_odd_writes_62,
-  output reg store_even_writes_63,
-  output reg store_odd_writes_63
+  output reg [7:0] store_even_writes_0,
+  output reg [7:0] store_odd_writes_0,
+  output reg [7:0] store_even_writes_8,
+  output reg [7:0] store_odd_writes_8,
+  output reg [7:0] store_even_writes_16,
+  output reg [7:0] store_odd_writes_16,
+  output reg [7:0] store_even_writes_24,
+  output reg [7:0] store_odd_writes_24,
+  output reg [7:0] store_even_writes_32,
+  output reg [7:0] store_odd_writes_32,
+  output reg [7:0] store_even_writes_40,
+  output reg [7:0] store_odd_writes_40,
+  output reg [7:0] store_even_writes_48,
+  output reg [7:0] store_odd_writes_48,
+  output reg [7:0] store_even_writes_56,
+  output reg [7:0] store_odd_writes_56
 );
 
   // Stage 10, fours: values in four lanes
@@ -3780,49 +3202,12 @@ module utf8_transcoder_64_packing (
   // Stage 20, store: values go to their lanes
   initial begin
     store_ends = 1'b0; store_kept = 64'h0; store_user_of_text = 1'b0; store_data = 1024'h0;
-    store_even_writes_0 = 1'b0; store_odd_writes_0 = 1'b0; store_even_writes_1 = 1'b0;
-    store_odd_writes_1 = 1'b0; store_even_writes_2 = 1'b0; store_odd_writes_2 = 1'b0;
-    store_even_writes_3 = 1'b0; store_odd_writes_3 = 1'b0; store_even_writes_4 = 1'b0;
-    store_odd_writes_4 = 1'b0; store_even_writes_5 = 1'b0; store_odd_writes_5 = 1'b0;
-    store_even_writes_6 = 1'b0; store_odd_writes_6 = 1'b0; store_even_writes_7 = 1'b0;
-    store_odd_writes_7 = 1'b0; store_even_writes_8 = 1'b0; store_odd_writes_8 = 1'b0;
-    store_even_writes_9 = 1'b0; store_odd_writes_9 = 1'b0; store_even_writes_10 = 1'b0;
-    store_odd_writes_10 = 1'b0; store_even_writes_11 = 1'b0; store_odd_writes_11 = 1'b0;
-    store_even_writes_12 = 1'b0; store_odd_writes_12 = 1'b0; store_even_writes_13 = 1'b0;
-    store_odd_writes_13 = 1'b0; store_even_writes_14 = 1'b0; store_odd_writes_14 = 1'b0;
-    store_even_writes_15 = 1'b0; store_odd_writes_15 = 1'b0; store_even_writes_16 = 1'b0;
-    store_odd_writes_16 = 1'b0; store_even_writes_17 = 1'b0; store_odd_writes_17 = 1'b0;
-    store_even_writes_18 = 1'b0; store_odd_writes_18 = 1'b0; store_even_writes_19 = 1'b0;
-    store_odd_writes_19 = 1'b0; store_even_writes_20 = 1'b0; store_odd_writes_20 = 1'b0;
-    store_even_writes_21 = 1'b0; store_odd_writes_21 = 1'b0; store_even_writes_22 = 1'b0;
-    store_odd_writes_22 = 1'b0; store_even_writes_23 = 1'b0; store_odd_writes_23 = 1'b0;
-    store_even_writes_24 = 1'b0; store_odd_writes_24 = 1'b0; store_even_writes_25 = 1'b0;
-    store_odd_writes_25 = 1'b0; store_even_writes_26 = 1'b0; store_odd_writes_26 = 1'b0;
-    store_even_writes_27 = 1'b0; store_odd_writes_27 = 1'b0; store_even_writes_28 = 1'b0;
-    store_odd_writes_28 = 1'b0; store_even_writes_29 = 1'b0; store_odd_writes_29 = 1'b0;
-    store_even_writes_30 = 1'b0; store_odd_writes_30 = 1'b0; store_even_writes_31 = 1'b0;
-    store_odd_writes_31 = 1'b0; store_even_writes_32 = 1'b0; store_odd_writes_32 = 1'b0;
-    store_even_writes_33 = 1'b0; store_odd_writes_33 = 1'b0; store_even_writes_34 = 1'b0;
-    store_odd_writes_34 = 1'b0; store_even_writes_35 = 1'b0; store_odd_writes_35 = 1'b0;
-    store_even_writes_36 = 1'b0; store_odd_writes_36 = 1'b0; store_even_writes_37 = 1'b0;
-    store_odd_writes_37 = 1'b0; store_even_writes_38 = 1'b0; store_odd_writes_38 = 1'b0;
-    store_even_writes_39 = 1'b0; store_odd_writes_39 = 1'b0; store_even_writes_40 = 1'b0;
-    store_odd_writes_40 = 1'b0; store_even_writes_41 = 1'b0; store_odd_writes_41 = 1'b0;
-    store_even_writes_42 = 1'b0; store_odd_writes_42 = 1'b0; store_even_writes_43 = 1'b0;
-    store_odd_writes_43 = 1'b0; store_even_writes_44 = 1'b0; store_odd_writes_44 = 1'b0;
-    store_even_writes_45 = 1'b0; store_odd_writes_45 = 1'b0; store_even_writes_46 = 1'b0;
-    store_odd_writes_46 = 1'b0; store_even_writes_47 = 1'b0; store_odd_writes_47 = 1'b0;
-    store_even_writes_48 = 1'b0; store_odd_writes_48 = 1'b0; store_even_writes_49 = 1'b0;
-    store_odd_writes_49 = 1'b0; store_even_writes_50 = 1'b0; store_odd_writes_50 = 1'b0;
-    store_even_writes_51 = 1'b0; store_odd_writes_51 = 1'b0; store_even_writes_52 = 1'b0;
-    store_odd_writes_52 = 1'b0; store_even_writes_53 = 1'b0; store_odd_writes_53 = 1'b0;
-    store_even_writes_54 = 1'b0; store_odd_writes_54 = 1'b0; store_even_writes_55 = 1'b0;
-    store_odd_writes_55 = 1'b0; store_even_writes_56 = 1'b0; store_odd_writes_56 = 1'b0;
-    store_even_writes_57 = 1'b0; store_odd_writes_57 = 1'b0; store_even_writes_58 = 1'b0;
-    store_odd_writes_58 = 1'b0; store_even_writes_59 = 1'b0; store_odd_writes_59 = 1'b0;
-    store_even_writes_60 = 1'b0; store_odd_writes_60 = 1'b0; store_even_writes_61 = 1'b0;
-    store_odd_writes_61 = 1'b0; store_even_writes_62 = 1'b0; store_odd_writes_62 = 1'b0;
-    store_even_writes_63 = 1'b0; store_odd_writes_63 = 1'b0;
+    store_even_writes_0 = 8'h0; store_odd_writes_0 = 8'h0; store_even_writes_8 = 8'h0;
+    store_odd_writes_8 = 8'h0; store_even_writes_16 = 8'h0; store_odd_writes_16 = 8'h0;
+    store_even_writes_24 = 8'h0; store_odd_writes_24 = 8'h0; store_even_writes_32 = 8'h0;
+    store_odd_writes_32 = 8'h0; store_even_writes_40 = 8'h0; store_odd_writes_40 = 8'h0;
+    store_even_writes_48 = 8'h0; store_odd_writes_48 = 8'h0; store_even_writes_56 = 8'h0;
+    store_odd_writes_56 = 8'h0;
   end
 
   always @(posedge clk) begin
@@ -3895,236 +3280,38 @@ module utf8_transcoder_64_packing (
         (aim_data[559:544] & {16{aim_swaps_5[2]}}) | (aim_data[47:32] & ~{16{aim_swaps_5[2]}}),
         (aim_data[543:528] & {16{aim_swaps_5[1]}}) | (aim_data[31:16] & ~{16{aim_swaps_5[1]}}),
         (aim_data[527:512] & {16{aim_swaps_5[0]}}) | (aim_data[15:0] & ~{16{aim_swaps_5[0]}})};
-    store_even_writes_0 <= (aim_even_if_held_0 & aim_held[0]) | (aim_even_if_free_0 & ~aim_held[0]);
-    store_odd_writes_0 <= (aim_odd_if_held_0 & aim_held[0]) | (aim_odd_if_free_0 & ~aim_held[0]);
-    store_even_writes_1 <= (aim_even_if_held_0 & aim_held[1]) | (aim_even_if_free_0 & ~aim_held[1]);
-    store_odd_writes_1 <= (aim_odd_if_held_0 & aim_held[1]) | (aim_odd_if_free_0 & ~aim_held[1]);
-    store_even_writes_2 <= (aim_even_if_held_0 & aim_held[2]) | (aim_even_if_free_0 & ~aim_held[2]);
-    store_odd_writes_2 <= (aim_odd_if_held_0 & aim_held[2]) | (aim_odd_if_free_0 & ~aim_held[2]);
-    store_even_writes_3 <= (aim_even_if_held_0 & aim_held[3]) | (aim_even_if_free_0 & ~aim_held[3]);
-    store_odd_writes_3 <= (aim_odd_if_held_0 & aim_held[3]) | (aim_odd_if_free_0 & ~aim_held[3]);
-    store_even_writes_4 <= (aim_even_if_held_0 & aim_held[4]) | (aim_even_if_free_0 & ~aim_held[4]);
-    store_odd_writes_4 <= (aim_odd_if_held_0 & aim_held[4]) | (aim_odd_if_free_0 & ~aim_held[4]);
-    store_even_writes_5 <= (aim_even_if_held_0 & aim_held[5]) | (aim_even_if_free_0 & ~aim_held[5]);
-    store_odd_writes_5 <= (aim_odd_if_held_0 & aim_held[5]) | (aim_odd_if_free_0 & ~aim_held[5]);
-    store_even_writes_6 <= (aim_even_if_held_0 & aim_held[6]) | (aim_even_if_free_0 & ~aim_held[6]);
-    store_odd_writes_6 <= (aim_odd_if_held_0 & aim_held[6]) | (aim_odd_if_free_0 & ~aim_held[6]);
-    store_even_writes_7 <= (aim_even_if_held_0 & aim_held[7]) | (aim_even_if_free_0 & ~aim_held[7]);
-    store_odd_writes_7 <= (aim_odd_if_held_0 & aim_held[7]) | (aim_odd_if_free_0 & ~aim_held[7]);
-    store_even_writes_8 <= (aim_even_if_held_8 & aim_held[8]) | (aim_even_if_free_8 & ~aim_held[8]);
-    store_odd_writes_8 <= (aim_odd_if_held_8 & aim_held[8]) | (aim_odd_if_free_8 & ~aim_held[8]);
-    store_even_writes_9 <= (aim_even_if_held_8 & aim_held[9]) | (aim_even_if_free_8 & ~aim_held[9]);
-    store_odd_writes_9 <= (aim_odd_if_held_8 & aim_held[9]) | (aim_odd_if_free_8 & ~aim_held[9]);
-    store_even_writes_10 <= (aim_even_if_held_8 & aim_held[10]) |
-        (aim_even_if_free_8 & ~aim_held[10]);
-    store_odd_writes_10 <= (aim_odd_if_held_8 & aim_held[10]) | (aim_odd_if_free_8 & ~aim_held[10]);
-    store_even_writes_11 <= (aim_even_if_held_8 & aim_held[11]) |
-        (aim_even_if_free_8 & ~aim_held[11]);
-    store_odd_writes_11 <= (aim_odd_if_held_8 & aim_held[11]) | (aim_odd_if_free_8 & ~aim_held[11]);
-    store_even_writes_12 <= (aim_even_if_held_8 & aim_held[12]) |
-        (aim_even_if_free_8 & ~aim_held[12]);
-    store_odd_writes_12 <= (aim_odd_if_held_8 & aim_held[12]) | (aim_odd_if_free_8 & ~aim_held[12]);
-    store_even_writes_13 <= (aim_even_if_held_8 & aim_held[13]) |
-        (aim_even_if_free_8 & ~aim_held[13]);
-    store_odd_writes_13 <= (aim_odd_if_held_8 & aim_held[13]) | (aim_odd_if_free_8 & ~aim_held[13]);
-    store_even_writes_14 <= (aim_even_if_held_8 & aim_held[14]) |
-        (aim_even_if_free_8 & ~aim_held[14]);
-    store_odd_writes_14 <= (aim_odd_if_held_8 & aim_held[14]) | (aim_odd_if_free_8 & ~aim_held[14]);
-    store_even_writes_15 <= (aim_even_if_held_8 & aim_held[15]) |
-        (aim_even_if_free_8 & ~aim_held[15]);
-    store_odd_writes_15 <= (aim_odd_if_held_8 & aim_held[15]) | (aim_odd_if_free_8 & ~aim_held[15]);
-    store_even_writes_16 <= (aim_even_if_held_16 & aim_held[16]) |
-        (aim_even_if_free_16 & ~aim_held[16]);
-    store_odd_writes_16 <= (aim_odd_if_held_16 & aim_held[16]) |
-        (aim_odd_if_free_16 & ~aim_held[16]);
-    store_even_writes_17 <= (aim_even_if_held_16 & aim_held[17]) |
-        (aim_even_if_free_16 & ~aim_held[17]);
-    store_odd_writes_17 <= (aim_odd_if_held_16 & aim_held[17]) |
-        (aim_odd_if_free_16 & ~aim_held[17]);
-    store_even_writes_18 <= (aim_even_if_held_16 & aim_held[18]) |
-        (aim_even_if_free_16 & ~aim_held[18]);
-    store_odd_writes_18 <= (aim_odd_if_held_16 & aim_held[18]) |
-        (aim_odd_if_free_16 & ~aim_held[18]);
-    store_even_writes_19 <= (aim_even_if_held_16 & aim_held[19]) |
-        (aim_even_if_free_16 & ~aim_held[19]);
-    store_odd_writes_19 <= (aim_odd_if_held_16 & aim_held[19]) |
-        (aim_odd_if_free_16 & ~aim_held[19]);
-    store_even_writes_20 <= (aim_even_if_held_16 & aim_held[20]) |
-        (aim_even_if_free_16 & ~aim_held[20]);
-    store_odd_writes_20 <= (aim_odd_if_held_16 & aim_held[20]) |
-        (aim_odd_if_free_16 & ~aim_held[20]);
-    store_even_writes_21 <= (aim_even_if_held_16 & aim_held[21]) |
-        (aim_even_if_free_16 & ~aim_held[21]);
-    store_odd_writes_21 <= (aim_odd_if_held_16 & aim_held[21]) |
-        (aim_odd_if_free_16 & ~aim_held[21]);
-    store_even_writes_22 <= (aim_even_if_held_16 & aim_held[22]) |
-        (aim_even_if_free_16 & ~aim_held[22]);
-    store_odd_writes_22 <= (aim_odd_if_held_16 & aim_held[22]) |
-        (aim_odd_if_free_16 & ~aim_held[22]);
-    store_even_writes_23 <= (aim_even_if_held_16 & aim_held[23]) |
-        (aim_even_if_free_16 & ~aim_held[23]);
-    store_odd_writes_23 <= (aim_odd_if_held_16 & aim_held[23]) |
-        (aim_odd_if_free_16 & ~aim_held[23]);
-    store_even_writes_24 <= (aim_even_if_held_24 & aim_held[24]) |
-        (aim_even_if_free_24 & ~aim_held[24]);
-    store_odd_writes_24 <= (aim_odd_if_held_24 & aim_held[24]) |
-        (aim_odd_if_free_24 & ~aim_held[24]);
-    store_even_writes_25 <= (aim_even_if_held_24 & aim_held[25]) |
-        (aim_even_if_free_24 & ~aim_held[25]);
-    store_odd_writes_25 <= (aim_odd_if_held_24 & aim_held[25]) |
-        (aim_odd_if_free_24 & ~aim_held[25]);
-    store_even_writes_26 <= (aim_even_if_held_24 & aim_held[26]) |
-        (aim_even_if_free_24 & ~aim_held[26]);
-    store_odd_writes_26 <= (aim_odd_if_held_24 & aim_held[26]) |
-        (aim_odd_if_free_24 & ~aim_held[26]);
-    store_even_writes_27 <= (aim_even_if_held_24 & aim_held[27]) |
-        (aim_even_if_free_24 & ~aim_held[27]);
-    store_odd_writes_27 <= (aim_odd_if_held_24 & aim_held[27]) |
-        (aim_odd_if_free_24 & ~aim_held[27]);
-    store_even_writes_28 <= (aim_even_if_held_24 & aim_held[28]) |
-        (aim_even_if_free_24 & ~aim_held[28]);
-    store_odd_writes_28 <= (aim_odd_if_held_24 & aim_held[28]) |
-        (aim_odd_if_free_24 & ~aim_held[28]);
-    store_even_writes_29 <= (aim_even_if_held_24 & aim_held[29]) |
-        (aim_even_if_free_24 & ~aim_held[29]);
-    store_odd_writes_29 <= (aim_odd_if_held_24 & aim_held[29]) |
-        (aim_odd_if_free_24 & ~aim_held[29]);
-    store_even_writes_30 <= (aim_even_if_held_24 & aim_held[30]) |
-        (aim_even_if_free_24 & ~aim_held[30]);
-    store_odd_writes_30 <= (aim_odd_if_held_24 & aim_held[30]) |
-        (aim_odd_if_free_24 & ~aim_held[30]);
-    store_even_writes_31 <= (aim_even_if_held_24 & aim_held[31]) |
-        (aim_even_if_free_24 & ~aim_held[31]);
-    store_odd_writes_31 <= (aim_odd_if_held_24 & aim_held[31]) |
-        (aim_odd_if_free_24 & ~aim_held[31]);
-    store_even_writes_32 <= (aim_even_if_held_32 & aim_held[32]) |
-        (aim_even_if_free_32 & ~aim_held[32]);
-    store_odd_writes_32 <= (aim_odd_if_held_32 & aim_held[32]) |
-        (aim_odd_if_free_32 & ~aim_held[32]);
-    store_even_writes_33 <= (aim_even_if_held_32 & aim_held[33]) |
-        (aim_even_if_free_32 & ~aim_held[33]);
-    store_odd_writes_33 <= (aim_odd_if_held_32 & aim_held[33]) |
-        (aim_odd_if_free_32 & ~aim_held[33]);
-    store_even_writes_34 <= (aim_even_if_held_32 & aim_held[34]) |
-        (aim_even_if_free_32 & ~aim_held[34]);
-    store_odd_writes_34 <= (aim_odd_if_held_32 & aim_held[34]) |
-        (aim_odd_if_free_32 & ~aim_held[34]);
-    store_even_writes_35 <= (aim_even_if_held_32 & aim_held[35]) |
-        (aim_even_if_free_32 & ~aim_held[35]);
-    store_odd_writes_35 <= (aim_odd_if_held_32 & aim_held[35]) |
-        (aim_odd_if_free_32 & ~aim_held[35]);
-    store_even_writes_36 <= (aim_even_if_held_32 & aim_held[36]) |
-        (aim_even_if_free_32 & ~aim_held[36]);
-    store_odd_writes_36 <= (aim_odd_if_held_32 & aim_held[36]) |
-        (aim_odd_if_free_32 & ~aim_held[36]);
-    store_even_writes_37 <= (aim_even_if_held_32 & aim_held[37]) |
-        (aim_even_if_free_32 & ~aim_held[37]);
-    store_odd_writes_37 <= (aim_odd_if_held_32 & aim_held[37]) |
-        (aim_odd_if_free_32 & ~aim_held[37]);
-    store_even_writes_38 <= (aim_even_if_held_32 & aim_held[38]) |
-        (aim_even_if_free_32 & ~aim_held[38]);
-    store_odd_writes_38 <= (aim_odd_if_held_32 & aim_held[38]) |
-        (aim_odd_if_free_32 & ~aim_held[38]);
-    store_even_writes_39 <= (aim_even_if_held_32 & aim_held[39]) |
-        (aim_even_if_free_32 & ~aim_held[39]);
-    store_odd_writes_39 <= (aim_odd_if_held_32 & aim_held[39]) |
-        (aim_odd_if_free_32 & ~aim_held[39]);
-    store_even_writes_40 <= (aim_even_if_held_40 & aim_held[40]) |
-        (aim_even_if_free_40 & ~aim_held[40]);
-    store_odd_writes_40 <= (aim_odd_if_held_40 & aim_held[40]) |
-        (aim_odd_if_free_40 & ~aim_held[40]);
-    store_even_writes_41 <= (aim_even_if_held_40 & aim_held[41]) |
-        (aim_even_if_free_40 & ~aim_held[41]);
-    store_odd_writes_41 <= (aim_odd_if_held_40 & aim_held[41]) |
-        (aim_odd_if_free_40 & ~aim_held[41]);
-    store_even_writes_42 <= (aim_even_if_held_40 & aim_held[42]) |
-        (aim_even_if_free_40 & ~aim_held[42]);
-    store_odd_writes_42 <= (aim_odd_if_held_40 & aim_held[42]) |
-        (aim_odd_if_free_40 & ~aim_held[42]);
-    store_even_writes_43 <= (aim_even_if_held_40 & aim_held[43]) |
-        (aim_even_if_free_40 & ~aim_held[43]);
-    store_odd_writes_43 <= (aim_odd_if_held_40 & aim_held[43]) |
-        (aim_odd_if_free_40 & ~aim_held[43]);
-    store_even_writes_44 <= (aim_even_if_held_40 & aim_held[44]) |
-        (aim_even_if_free_40 & ~aim_held[44]);
-    store_odd_writes_44 <= (aim_odd_if_held_40 & aim_held[44]) |
-        (aim_odd_if_free_40 & ~aim_held[44]);
-    store_even_writes_45 <= (aim_even_if_held_40 & aim_held[45]) |
-        (aim_even_if_free_40 & ~aim_held[45]);
-    store_odd_writes_45 <= (aim_odd_if_held_40 & aim_held[45]) |
-        (aim_odd_if_free_40 & ~aim_held[45]);
-    store_even_writes_46 <= (aim_even_if_held_40 & aim_held[46]) |
-        (aim_even_if_free_40 & ~aim_held[46]);
-    store_odd_writes_46 <= (aim_odd_if_held_40 & aim_held[46]) |
-        (aim_odd_if_free_40 & ~aim_held[46]);
-    store_even_writes_47 <= (aim_even_if_held_40 & aim_held[47]) |
-        (aim_even_if_free_40 & ~aim_held[47]);
-    store_odd_writes_47 <= (aim_odd_if_held_40 & aim_held[47]) |
-        (aim_odd_if_free_40 & ~aim_held[47]);
-    store_even_writes_48 <= (aim_even_if_held_48 & aim_held[48]) |
-        (aim_even_if_free_48 & ~aim_held[48]);
-    store_odd_writes_48 <= (aim_odd_if_held_48 & aim_held[48]) |
-        (aim_odd_if_free_48 & ~aim_held[48]);
-    store_even_writes_49 <= (aim_even_if_held_48 & aim_held[49]) |
-        (aim_even_if_free_48 & ~aim_held[49]);
-    store_odd_writes_49 <= (aim_odd_if_held_48 & aim_held[49]) |
-        (aim_odd_if_free_48 & ~aim_held[49]);
-    store_even_writes_50 <= (aim_even_if_held_48 & aim_held[50]) |
-        (aim_even_if_free_48 & ~aim_held[50]);
-    store_odd_writes_50 <= (aim_odd_if_held_48 & aim_held[50]) |
-        (aim_odd_if_free_48 & ~aim_held[50]);
-    store_even_writes_51 <= (aim_even_if_held_48 & aim_held[51]) |
-        (aim_even_if_free_48 & ~aim_held[51]);
-    store_odd_writes_51 <= (aim_odd_if_held_48 & aim_held[51]) |
-        (aim_odd_if_free_48 & ~aim_held[51]);
-    store_even_writes_52 <= (aim_even_if_held_48 & aim_held[52]) |
-        (aim_even_if_free_48 & ~aim_held[52]);
-    store_odd_writes_52 <= (aim_odd_if_held_48 & aim_held[52]) |
-        (aim_odd_if_free_48 & ~aim_held[52]);
-    store_even_writes_53 <= (aim_even_if_held_48 & aim_held[53]) |
-        (aim_even_if_free_48 & ~aim_held[53]);
-    store_odd_writes_53 <= (aim_odd_if_held_48 & aim_held[53]) |
-        (aim_odd_if_free_48 & ~aim_held[53]);
-    store_even_writes_54 <= (aim_even_if_held_48 & aim_held[54]) |
-        (aim_even_if_free_48 & ~aim_held[54]);
-    store_odd_writes_54 <= (aim_odd_if_held_48 & aim_held[54]) |
-        (aim_odd_if_free_48 & ~aim_held[54]);
-    store_even_writes_55 <= (aim_even_if_held_48 & aim_held[55]) |
-        (aim_even_if_free_48 & ~aim_held[55]);
-    store_odd_writes_55 <= (aim_odd_if_held_48 & aim_held[55]) |
-        (aim_odd_if_free_48 & ~aim_held[55]);
-    store_even_writes_56 <= (aim_even_if_held_56 & aim_held[56]) |
-        (aim_even_if_free_56 & ~aim_held[56]);
-    store_odd_writes_56 <= (aim_odd_if_held_56 & aim_held[56]) |
-        (aim_odd_if_free_56 & ~aim_held[56]);
-    store_even_writes_57 <= (aim_even_if_held_56 & aim_held[57]) |
-        (aim_even_if_free_56 & ~aim_held[57]);
-    store_odd_writes_57 <= (aim_odd_if_held_56 & aim_held[57]) |
-        (aim_odd_if_free_56 & ~aim_held[57]);
-    store_even_writes_58 <= (aim_even_if_held_56 & aim_held[58]) |
-        (aim_even_if_free_56 & ~aim_held[58]);
-    store_odd_writes_58 <= (aim_odd_if_held_56 & aim_held[58]) |
-        (aim_odd_if_free_56 & ~aim_held[58]);
-    store_even_writes_59 <= (aim_even_if_held_56 & aim_held[59]) |
-        (aim_even_if_free_56 & ~aim_held[59]);
-    store_odd_writes_59 <= (aim_odd_if_held_56 & aim_held[59]) |
-        (aim_odd_if_free_56 & ~aim_held[59]);
-    store_even_writes_60 <= (aim_even_if_held_56 & aim_held[60]) |
-        (aim_even_if_free_56 & ~aim_held[60]);
-    store_odd_writes_60 <= (aim_odd_if_held_56 & aim_held[60]) |
-        (aim_odd_if_free_56 & ~aim_held[60]);
-    store_even_writes_61 <= (aim_even_if_held_56 & aim_held[61]) |
-        (aim_even_if_free_56 & ~aim_held[61]);
-    store_odd_writes_61 <= (aim_odd_if_held_56 & aim_held[61]) |
-        (aim_odd_if_free_56 & ~aim_held[61]);
-    store_even_writes_62 <= (aim_even_if_held_56 & aim_held[62]) |
-        (aim_even_if_free_56 & ~aim_held[62]);
-    store_odd_writes_62 <= (aim_odd_if_held_56 & aim_held[62]) |
-        (aim_odd_if_free_56 & ~aim_held[62]);
-    store_even_writes_63 <= (aim_even_if_held_56 & aim_held[63]) |
-        (aim_even_if_free_56 & ~aim_held[63]);
-    store_odd_writes_63 <= (aim_odd_if_held_56 & aim_held[63]) |
-        (aim_odd_if_free_56 & ~aim_held[63]);
+    store_even_writes_0 <= ({8{aim_even_if_held_0}} & aim_held[7:0]) |
+        ({8{aim_even_if_free_0}} & ~aim_held[7:0]);
+    store_odd_writes_0 <= ({8{aim_odd_if_held_0}} & aim_held[7:0]) |
+        ({8{aim_odd_if_free_0}} & ~aim_held[7:0]);
+    store_even_writes_8 <= ({8{aim_even_if_held_8}} & aim_held[15:8]) |
+        ({8{aim_even_if_free_8}} & ~aim_held[15:8]);
+    store_odd_writes_8 <= ({8{aim_odd_if_held_8}} & aim_held[15:8]) |
+        ({8{aim_odd_if_free_8}} & ~aim_held[15:8]);
+    store_even_writes_16 <= ({8{aim_even_if_held_16}} & aim_held[23:16]) |
+        ({8{aim_even_if_free_16}} & ~aim_held[23:16]);
+    store_odd_writes_16 <= ({8{aim_odd_if_held_16}} & aim_held[23:16]) |
+        ({8{aim_odd_if_free_16}} & ~aim_held[23:16]);
+    store_even_writes_24 <= ({8{aim_even_if_held_24}} & aim_held[31:24]) |
+        ({8{aim_even_if_free_24}} & ~aim_held[31:24]);
+    store_odd_writes_24 <= ({8{aim_odd_if_held_24}} & aim_held[31:24]) |
+        ({8{aim_odd_if_free_24}} & ~aim_held[31:24]);
+    store_even_writes_32 <= ({8{aim_even_if_held_32}} & aim_held[39:32]) |
+        ({8{aim_even_if_free_32}} & ~aim_held[39:32]);
+    store_odd_writes_32 <= ({8{aim_odd_if_held_32}} & aim_held[39:32]) |
+        ({8{aim_odd_if_free_32}} & ~aim_held[39:32]);
+    store_even_writes_40 <= ({8{aim_even_if_held_40}} & aim_held[47:40]) |
+        ({8{aim_even_if_free_40}} & ~aim_held[47:40]);
+    store_odd_writes_40 <= ({8{aim_odd_if_held_40}} & aim_held[47:40]) |
+        ({8{aim_odd_if_free_40}} & ~aim_held[47:40]);
+    store_even_writes_48 <= ({8{aim_even_if_held_48}} & aim_held[55:48]) |
+        ({8{aim_even_if_free_48}} & ~aim_held[55:48]);
+    store_odd_writes_48 <= ({8{aim_odd_if_held_48}} & aim_held[55:48]) |
+        ({8{aim_odd_if_free_48}} & ~aim_held[55:48]);
+    store_even_writes_56 <= ({8{aim_even_if_held_56}} & aim_held[63:56]) |
+        ({8{aim_even_if_free_56}} & ~aim_held[63:56]);
+    store_odd_writes_56 <= ({8{aim_odd_if_held_56}} & aim_held[63:56]) |
+        ({8{aim_odd_if_free_56}} & ~aim_held[63:56]);
   end
 endmodule
 
@@ -4140,434 +3327,103 @@ module utf8_transcoder_64_memory (
   input wire [63:0] store_kept,
   input wire store_user_of_text,
   input wire [1023:0] store_data,
-  input wire store_even_writes_0,
-  input wire store_odd_writes_0,
-  input wire store_even_writes_1,
-  input wire store_odd_writes_1,
-  input wire store_even_writes_2,
-  input wire store_odd_writes_2,
-  input wire store_even_writes_3,
-  input wire store_odd_writes_3,
-  input wire store_even_writes_4,
-  input wire store_odd_writes_4,
-  input wire store_even_writes_5,
-  input wire store_odd_writes_5,
-  input wire store_even_writes_6,
-  input wire store_odd_writes_6,
-  input wire store_even_writes_7,
-  input wire store_odd_writes_7,
-  input wire store_even_writes_8,
-  input wire store_odd_writes_8,
-  input wire store_even_writes_9,
-  input wire store_odd_writes_9,
-  input wire store_even_writes_10,
-  input wire store_odd_writes_10,
-  input wire store_even_writes_11,
-  input wire store_odd_writes_11,
-  input wire store_even_writes_12,
-  input wire store_odd_writes_12,
-  input wire store_even_writes_13,
-  input wire store_odd_writes_13,
-  input wire store_even_writes_14,
-  input wire store_odd_writes_14,
-  input wire store_even_writes_15,
-  input wire store_odd_writes_15,
-  input wire store_even_writes_16,
-  input wire store_odd_writes_16,
-  input wire store_even_writes_17,
-  input wire store_odd_writes_17,
-  input wire store_even_writes_18,
-  input wire store_odd_writes_18,
-  input wire store_even_writes_19,
-  input wire store_odd_writes_19,
-  input wire store_even_writes_20,
-  input wire store_odd_writes_20,
-  input wire store_even_writes_21,
-  input wire store_odd_writes_21,
-  input wire store_even_writes_22,
-  input wire store_odd_writes_22,
-  input wire store_even_writes_23,
-  input wire store_odd_writes_23,
-  input wire store_even_writes_24,
-  input wire store_odd_writes_24,
-  input wire store_even_writes_25,
-  input wire store_odd_writes_25,
-  input wire store_even_writes_26,
-  input wire store_odd_writes_26,
-  input wire store_even_writes_27,
-  input wire store_odd_writes_27,
-  input wire store_even_writes_28,
-  input wire store_odd_writes_28,
-  input wire store_even_writes_29,
-  input wire store_odd_writes_29,
-  input wire store_even_writes_30,
-  input wire store_odd_writes_30,
-  input wire store_even_writes_31,
-  input wire store_odd_writes_31,
-  input wire store_even_writes_32,
-  input wire store_odd_writes_32,
-  input wire store_even_writes_33,
-  input wire store_odd_writes_33,
-  input wire store_even_writes_34,
-  input wire store_odd_writes_34,
-  input wire store_even_writes_35,
-  input wire store_odd_writes_35,
-  input wire store_even_writes_36,
-  input wire store_odd_writes_36,
-  input wire store_even_writes_37,
-  input wire store_odd_writes_37,
-  input wire store_even_writes_38,
-  input wire store_odd_writes_38,
-  input wire store_even_writes_39,
-  input wire store_odd_writes_39,
-  input wire store_even_writes_40,
-  input wire store_odd_writes_40,
-  input wire store_even_writes_41,
-  input wire store_odd_writes_41,
-  input wire store_even_writes_42,
-  input wire store_odd_writes_42,
-  input wire store_even_writes_43,
-  input wire store_odd_writes_43,
-  input wire store_even_writes_44,
-  input wire store_odd_writes_44,
-  input wire store_even_writes_45,
-  input wire store_odd_writes_45,
-  input wire store_even_writes_46,
-  input wire store_odd_writes_46,
-  input wire store_even_writes_47,
-  input wire store_odd_writes_47,
-  input wire store_even_writes_48,
-  input wire store_odd_writes_48,
-  input wire store_even_writes_49,
-  input wire store_odd_writes_49,
-  input wire store_even_writes_50,
-  input wire store_odd_writes_50,
-  input wire store_even_writes_51,
-  input wire store_odd_writes_51,
-  input wire store_even_writes_52,
-  input wire store_odd_writes_52,
-  input wire store_even_writes_53,
-  input wire store_odd_writes_53,
-  input wire store_even_writes_54,
-  input wire store_odd_writes_54,
-  input wire store_even_writes_55,
-  input wire store_odd_writes_55,
-  input wire store_even_writes_56,
-  input wire store_odd_writes_56,
-  input wire store_even_writes_57,
-  input wire store_odd_writes_57,
-  input wire store_even_writes_58,
-  input wire store_odd_writes_58,
-  input wire store_even_writes_59,
-  input wire store_odd_writes_59,
-  input wire store_even_writes_60,
-  input wire store_odd_writes_60,
-  input wire store_even_writes_61,
-  input wire store_odd_writes_61,
-  input wire store_even_writes_62,
-  input wire store_odd_writes_62,
-  input wire store_even_writes_63,
-  input wire store_odd_writes_63,
-  input wire [5:0] next,
+  input wire [7:0] store_even_writes_0,
+  input wire [7:0] store_odd_writes_0,
+  input wire [7:0] store_even_writes_8,
+  input wire [7:0] store_odd_writes_8,
+  input wire [7:0] store_even_writes_16,
+  input wire [7:0] store_odd_writes_16,
+  input wire [7:0] store_even_writes_24,
+  input wire [7:0] store_odd_writes_24,
+  input wire [7:0] store_even_writes_32,
+  input wire [7:0] store_odd_writes_32,
+  input wire [7:0] store_even_writes_40,
+  input wire [7:0] store_odd_writes_40,
+  input wire [7:0] store_even_writes_48,
+  input wire [7:0] store_odd_writes_48,
+  input wire [7:0] store_even_writes_56,
+  input wire [7:0] store_odd_writes_56,
+  input wire [5:0] head,
   input wire [5:0] flips_if_ready,
-  input wire [5:0] next_1,
+  input wire [5:0] head_1,
   input wire [5:0] flips_if_ready_1,
-  input wire [5:0] next_2,
+  input wire [5:0] head_2,
   input wire [5:0] flips_if_ready_2,
-  input wire [3:0] next_even,
+  input wire [3:0] head_even,
   input wire [3:0] even_flips_if_ready,
-  input wire [3:0] next_even_1,
+  input wire [3:0] head_even_1,
   input wire [3:0] even_flips_if_ready_1,
-  input wire [3:0] next_even_2,
+  input wire [3:0] head_even_2,
   input wire [3:0] even_flips_if_ready_2,
-  output wire [15:0] chunk_0_memory_out,
-  output wire [15:0] chunk_0_memory_1_out,
-  output wire [15:0] chunk_0_memory_2_out,
-  output wire [15:0] chunk_0_memory_3_out,
-  output wire [15:0] chunk_0_memory_4_out,
-  output wire [15:0] chunk_0_memory_5_out,
-  output wire [15:0] chunk_0_memory_6_out,
-  output wire [15:0] chunk_0_memory_7_out,
-  output wire [15:0] chunk_1_memory_out,
-  output wire [15:0] chunk_1_memory_1_out,
-  output wire [15:0] chunk_1_memory_2_out,
-  output wire [15:0] chunk_1_memory_3_out,
-  output wire [15:0] chunk_1_memory_4_out,
-  output wire [15:0] chunk_1_memory_5_out,
-  output wire [15:0] chunk_1_memory_6_out,
-  output wire [15:0] chunk_1_memory_7_out,
-  output wire [15:0] chunk_2_memory_out,
-  output wire [15:0] chunk_2_memory_1_out,
-  output wire [15:0] chunk_2_memory_2_out,
-  output wire [15:0] chunk_2_memory_3_out,
-  output wire [15:0] chunk_2_memory_4_out,
-  output wire [15:0] chunk_2_memory_5_out,
-  output wire [15:0] chunk_2_memory_6_out,
-  output wire [15:0] chunk_2_memory_7_out,
-  output wire [15:0] chunk_3_memory_out,
-  output wire [15:0] chunk_3_memory_1_out,
-  output wire [15:0] chunk_3_memory_2_out,
-  output wire [15:0] chunk_3_memory_3_out,
-  output wire [15:0] chunk_3_memory_4_out,
-  output wire [15:0] chunk_3_memory_5_out,
-  output wire [15:0] chunk_3_memory_6_out,
-  output wire [15:0] chunk_3_memory_7_out,
-  output wire [15:0] chunk_4_memory_out,
-  output wire [15:0] chunk_4_memory_1_out,
-  output wire [15:0] chunk_4_memory_2_out,
-  output wire [15:0] chunk_4_memory_3_out,
-  output wire [15:0] chunk_4_memory_4_out,
-  output wire [15:0] chunk_4_memory_5_out,
-  output wire [15:0] chunk_4_memory_6_out,
-  output wire [15:0] chunk_4_memory_7_out,
-  output wire [15:0] chunk_5_memory_out,
-  output wire [15:0] chunk_5_memory_1_out,
-  output wire [15:0] chunk_5_memory_2_out,
-  output wire [15:0] chunk_5_memory_3_out,
-  output wire [15:0] chunk_5_memory_4_out,
-  output wire [15:0] chunk_5_memory_5_out,
-  output wire [15:0] chunk_5_memory_6_out,
-  output wire [15:0] chunk_5_memory_7_out,
-  output wire [15:0] chunk_6_memory_out,
-  output wire [15:0] chunk_6_memory_1_out,
-  output wire [15:0] chunk_6_memory_2_out,
-  output wire [15:0] chunk_6_memory_3_out,
-  output wire [15:0] chunk_6_memory_4_out,
-  output wire [15:0] chunk_6_memory_5_out,
-  output wire [15:0] chunk_6_memory_6_out,
-  output wire [15:0] chunk_6_memory_7_out,
-  output wire [15:0] chunk_7_memory_out,
-  output wire [15:0] chunk_7_memory_1_out,
-  output wire [15:0] chunk_7_memory_2_out,
-  output wire [15:0] chunk_7_memory_3_out,
-  output wire [15:0] chunk_7_memory_4_out,
-  output wire [15:0] chunk_7_memory_5_out,
-  output wire [15:0] chunk_7_memory_6_out,
-  output wire [15:0] chunk_7_memory_7_out,
-  output wire [65:0] chunk_8_memory_out
+  output wire [127:0] chunk_0_out,
+  output wire [127:0] chunk_1_out,
+  output wire [127:0] chunk_2_out,
+  output wire [127:0] chunk_3_out,
+  output wire [127:0] chunk_4_out,
+  output wire [127:0] chunk_5_out,
+  output wire [127:0] chunk_6_out,
+  output wire [127:0] chunk_7_out,
+  output wire [65:0] chunk_8_out
 );
+
+  genvar i;
 
   // Memory, chunk_0
   // Registers with attributes are copies near their loads. The attributes keep Vivado
   // and Quartus from merging them; a redundant term in their next value, Yosys.
-  reg [15:0] chunk_0_memory_even_read;
-  reg [15:0] chunk_0_memory_odd_read;
-  reg [15:0] chunk_0_memory_1_even_read;
-  reg [15:0] chunk_0_memory_1_odd_read;
-  reg [15:0] chunk_0_memory_2_even_read;
-  reg [15:0] chunk_0_memory_2_odd_read;
-  reg [15:0] chunk_0_memory_3_even_read;
-  reg [15:0] chunk_0_memory_3_odd_read;
-  reg [15:0] chunk_0_memory_4_even_read;
-  reg [15:0] chunk_0_memory_4_odd_read;
-  reg [15:0] chunk_0_memory_5_even_read;
-  reg [15:0] chunk_0_memory_5_odd_read;
-  reg [15:0] chunk_0_memory_6_even_read;
-  reg [15:0] chunk_0_memory_6_odd_read;
-  reg [15:0] chunk_0_memory_7_even_read;
-  reg [15:0] chunk_0_memory_7_odd_read;
+  reg [127:0] chunk_0_even_read;
+  reg [127:0] chunk_0_odd_read;
   reg [3:0] chunk_0_even_next;
   reg [3:0] chunk_0_odd_next;
   reg chunk_0_is_odd;
   (* keep = "true", dont_merge *) reg [3:0] chunk_0_even_place;
   (* keep = "true", dont_merge *) reg [3:0] chunk_0_odd_place;
   initial begin
-    chunk_0_memory_even_read = 16'h0; chunk_0_memory_odd_read = 16'h0;
-    chunk_0_memory_1_even_read = 16'h0; chunk_0_memory_1_odd_read = 16'h0;
-    chunk_0_memory_2_even_read = 16'h0; chunk_0_memory_2_odd_read = 16'h0;
-    chunk_0_memory_3_even_read = 16'h0; chunk_0_memory_3_odd_read = 16'h0;
-    chunk_0_memory_4_even_read = 16'h0; chunk_0_memory_4_odd_read = 16'h0;
-    chunk_0_memory_5_even_read = 16'h0; chunk_0_memory_5_odd_read = 16'h0;
-    chunk_0_memory_6_even_read = 16'h0; chunk_0_memory_6_odd_read = 16'h0;
-    chunk_0_memory_7_even_read = 16'h0; chunk_0_memory_7_odd_read = 16'h0; chunk_0_is_odd = 1'b0;
+    chunk_0_even_read = 128'h0; chunk_0_odd_read = 128'h0; chunk_0_is_odd = 1'b0;
     chunk_0_even_place = 4'h0; chunk_0_odd_place = 4'h0;
   end
   // Memory is read without a clock, at a registered address: distributed RAM, or
   // block RAM that contains the address register.
-  reg [15:0] chunk_0_memory_1_even [0:15];
-  initial begin : chunk_0_memory_1_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_1_even[n] = 16'h0;
-  end
-  reg [15:0] chunk_0_memory_1_odd [0:15];
-  initial begin : chunk_0_memory_1_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_1_odd[n] = 16'h0;
-  end
-  reg [15:0] chunk_0_memory_2_even [0:15];
-  initial begin : chunk_0_memory_2_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_2_even[n] = 16'h0;
-  end
-  reg [15:0] chunk_0_memory_2_odd [0:15];
-  initial begin : chunk_0_memory_2_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_2_odd[n] = 16'h0;
-  end
-  reg [15:0] chunk_0_memory_3_even [0:15];
-  initial begin : chunk_0_memory_3_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_3_even[n] = 16'h0;
-  end
-  reg [15:0] chunk_0_memory_3_odd [0:15];
-  initial begin : chunk_0_memory_3_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_3_odd[n] = 16'h0;
-  end
-  reg [15:0] chunk_0_memory_4_even [0:15];
-  initial begin : chunk_0_memory_4_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_4_even[n] = 16'h0;
-  end
-  reg [15:0] chunk_0_memory_4_odd [0:15];
-  initial begin : chunk_0_memory_4_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_4_odd[n] = 16'h0;
-  end
-  reg [15:0] chunk_0_memory_5_even [0:15];
-  initial begin : chunk_0_memory_5_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_5_even[n] = 16'h0;
-  end
-  reg [15:0] chunk_0_memory_5_odd [0:15];
-  initial begin : chunk_0_memory_5_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_5_odd[n] = 16'h0;
-  end
-  reg [15:0] chunk_0_memory_6_even [0:15];
-  initial begin : chunk_0_memory_6_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_6_even[n] = 16'h0;
-  end
-  reg [15:0] chunk_0_memory_6_odd [0:15];
-  initial begin : chunk_0_memory_6_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_6_odd[n] = 16'h0;
-  end
-  reg [15:0] chunk_0_memory_7_even [0:15];
-  initial begin : chunk_0_memory_7_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_7_even[n] = 16'h0;
-  end
-  reg [15:0] chunk_0_memory_7_odd [0:15];
-  initial begin : chunk_0_memory_7_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_7_odd[n] = 16'h0;
-  end
-  reg [15:0] chunk_0_memory_even [0:15];
-  initial begin : chunk_0_memory_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_even[n] = 16'h0;
-  end
-  reg [15:0] chunk_0_memory_odd [0:15];
-  initial begin : chunk_0_memory_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_0_memory_odd[n] = 16'h0;
-  end
 
-  wire [15:0] chunk_0_memory_even_word = chunk_0_memory_even[chunk_0_even_next];
-  wire [15:0] chunk_0_memory_odd_word = chunk_0_memory_odd[chunk_0_odd_next];
-  wire [15:0] chunk_0_memory_1_even_word = chunk_0_memory_1_even[chunk_0_even_next];
-  wire [15:0] chunk_0_memory_1_odd_word = chunk_0_memory_1_odd[chunk_0_odd_next];
-  wire [15:0] chunk_0_memory_2_even_word = chunk_0_memory_2_even[chunk_0_even_next];
-  wire [15:0] chunk_0_memory_2_odd_word = chunk_0_memory_2_odd[chunk_0_odd_next];
-  wire [15:0] chunk_0_memory_3_even_word = chunk_0_memory_3_even[chunk_0_even_next];
-  wire [15:0] chunk_0_memory_3_odd_word = chunk_0_memory_3_odd[chunk_0_odd_next];
-  wire [15:0] chunk_0_memory_4_even_word = chunk_0_memory_4_even[chunk_0_even_next];
-  wire [15:0] chunk_0_memory_4_odd_word = chunk_0_memory_4_odd[chunk_0_odd_next];
-  wire [15:0] chunk_0_memory_5_even_word = chunk_0_memory_5_even[chunk_0_even_next];
-  wire [15:0] chunk_0_memory_5_odd_word = chunk_0_memory_5_odd[chunk_0_odd_next];
-  wire [15:0] chunk_0_memory_6_even_word = chunk_0_memory_6_even[chunk_0_even_next];
-  wire [15:0] chunk_0_memory_6_odd_word = chunk_0_memory_6_odd[chunk_0_odd_next];
-  wire [15:0] chunk_0_memory_7_even_word = chunk_0_memory_7_even[chunk_0_even_next];
-  wire [15:0] chunk_0_memory_7_odd_word = chunk_0_memory_7_odd[chunk_0_odd_next];
-  always @(posedge clk) begin
-    if (store_even_writes_1) begin
-      chunk_0_memory_1_even[chunk_0_even_place] <= store_data[31:16];
+  wire [127:0] chunk_0_memory_even_word;
+  generate
+    for (i = 0; i < 8; i = i + 1) begin : chunk_0_memory_even
+      reg [15:0] words [0:15];
+      initial begin : words_zeros
+        integer n;
+        for (n = 0; n <= 15; n = n + 1) words[n] = 16'h0;
+      end
+      always @(posedge clk) begin
+        if (store_even_writes_0[i]) words[chunk_0_even_place] <= store_data[16*i +: 16];
+      end
+      assign chunk_0_memory_even_word[16*i +: 16] = words[chunk_0_even_next];
     end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_1) chunk_0_memory_1_odd[chunk_0_odd_place] <= store_data[31:16];
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_2) begin
-      chunk_0_memory_2_even[chunk_0_even_place] <= store_data[47:32];
+  endgenerate
+  wire [127:0] chunk_0_memory_odd_word;
+  generate
+    for (i = 0; i < 8; i = i + 1) begin : chunk_0_memory_odd
+      reg [15:0] words [0:15];
+      initial begin : words_zeros
+        integer n;
+        for (n = 0; n <= 15; n = n + 1) words[n] = 16'h0;
+      end
+      always @(posedge clk) begin
+        if (store_odd_writes_0[i]) words[chunk_0_odd_place] <= store_data[16*i +: 16];
+      end
+      assign chunk_0_memory_odd_word[16*i +: 16] = words[chunk_0_odd_next];
     end
-  end
+  endgenerate
   always @(posedge clk) begin
-    if (store_odd_writes_2) chunk_0_memory_2_odd[chunk_0_odd_place] <= store_data[47:32];
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_3) begin
-      chunk_0_memory_3_even[chunk_0_even_place] <= store_data[63:48];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_3) chunk_0_memory_3_odd[chunk_0_odd_place] <= store_data[63:48];
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_4) begin
-      chunk_0_memory_4_even[chunk_0_even_place] <= store_data[79:64];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_4) chunk_0_memory_4_odd[chunk_0_odd_place] <= store_data[79:64];
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_5) begin
-      chunk_0_memory_5_even[chunk_0_even_place] <= store_data[95:80];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_5) chunk_0_memory_5_odd[chunk_0_odd_place] <= store_data[95:80];
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_6) begin
-      chunk_0_memory_6_even[chunk_0_even_place] <= store_data[111:96];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_6) chunk_0_memory_6_odd[chunk_0_odd_place] <= store_data[111:96];
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_7) begin
-      chunk_0_memory_7_even[chunk_0_even_place] <= store_data[127:112];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_7) chunk_0_memory_7_odd[chunk_0_odd_place] <= store_data[127:112];
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_0) chunk_0_memory_even[chunk_0_even_place] <= store_data[15:0];
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_0) chunk_0_memory_odd[chunk_0_odd_place] <= store_data[15:0];
-  end
-  always @(posedge clk) begin
-    chunk_0_memory_even_read <= chunk_0_memory_even_word;
-    chunk_0_memory_odd_read <= chunk_0_memory_odd_word;
-    chunk_0_memory_1_even_read <= chunk_0_memory_1_even_word;
-    chunk_0_memory_1_odd_read <= chunk_0_memory_1_odd_word;
-    chunk_0_memory_2_even_read <= chunk_0_memory_2_even_word;
-    chunk_0_memory_2_odd_read <= chunk_0_memory_2_odd_word;
-    chunk_0_memory_3_even_read <= chunk_0_memory_3_even_word;
-    chunk_0_memory_3_odd_read <= chunk_0_memory_3_odd_word;
-    chunk_0_memory_4_even_read <= chunk_0_memory_4_even_word;
-    chunk_0_memory_4_odd_read <= chunk_0_memory_4_odd_word;
-    chunk_0_memory_5_even_read <= chunk_0_memory_5_even_word;
-    chunk_0_memory_5_odd_read <= chunk_0_memory_5_odd_word;
-    chunk_0_memory_6_even_read <= chunk_0_memory_6_even_word;
-    chunk_0_memory_6_odd_read <= chunk_0_memory_6_odd_word;
-    chunk_0_memory_7_even_read <= chunk_0_memory_7_even_word;
-    chunk_0_memory_7_odd_read <= chunk_0_memory_7_odd_word;
-    chunk_0_even_next <= ((next_even ^ even_flips_if_ready) & {4{o_ready}}) |
-        (((chunk_0_even_next & even_flips_if_ready) | (next_even & ~even_flips_if_ready)) &
+    chunk_0_even_read <= chunk_0_memory_even_word;
+    chunk_0_odd_read <= chunk_0_memory_odd_word;
+    chunk_0_even_next <= ((head_even ^ even_flips_if_ready) & {4{o_ready}}) |
+        (((chunk_0_even_next & even_flips_if_ready) | (head_even & ~even_flips_if_ready)) &
             ~{4{o_ready}});
-    chunk_0_odd_next <= ((next[4:1] ^ flips_if_ready[4:1]) & {4{o_ready}}) |
-        (((chunk_0_odd_next & flips_if_ready[4:1]) | (next[4:1] & ~flips_if_ready[4:1])) &
+    chunk_0_odd_next <= ((head[4:1] ^ flips_if_ready[4:1]) & {4{o_ready}}) |
+        (((chunk_0_odd_next & flips_if_ready[4:1]) | (head[4:1] & ~flips_if_ready[4:1])) &
             ~{4{o_ready}});
-    chunk_0_is_odd <= ((next[0] ^ flips_if_ready[0]) & o_ready) |
-        (((chunk_0_is_odd & flips_if_ready[0]) | (next[0] & ~flips_if_ready[0])) & ~o_ready);
+    chunk_0_is_odd <= ((head[0] ^ flips_if_ready[0]) & o_ready) |
+        (((chunk_0_is_odd & flips_if_ready[0]) | (head[0] & ~flips_if_ready[0])) & ~o_ready);
     chunk_0_even_place <= aim_even_place | (aim_even_place & chunk_0_even_place);
     chunk_0_odd_place <= aim_odd_place | (aim_odd_place & chunk_0_odd_place);
   end
@@ -4575,238 +3431,59 @@ module utf8_transcoder_64_memory (
   // Memory, chunk_1
   // Registers with attributes are copies near their loads. The attributes keep Vivado
   // and Quartus from merging them; a redundant term in their next value, Yosys.
-  reg [15:0] chunk_1_memory_even_read;
-  reg [15:0] chunk_1_memory_odd_read;
-  reg [15:0] chunk_1_memory_1_even_read;
-  reg [15:0] chunk_1_memory_1_odd_read;
-  reg [15:0] chunk_1_memory_2_even_read;
-  reg [15:0] chunk_1_memory_2_odd_read;
-  reg [15:0] chunk_1_memory_3_even_read;
-  reg [15:0] chunk_1_memory_3_odd_read;
-  reg [15:0] chunk_1_memory_4_even_read;
-  reg [15:0] chunk_1_memory_4_odd_read;
-  reg [15:0] chunk_1_memory_5_even_read;
-  reg [15:0] chunk_1_memory_5_odd_read;
-  reg [15:0] chunk_1_memory_6_even_read;
-  reg [15:0] chunk_1_memory_6_odd_read;
-  reg [15:0] chunk_1_memory_7_even_read;
-  reg [15:0] chunk_1_memory_7_odd_read;
+  reg [127:0] chunk_1_even_read;
+  reg [127:0] chunk_1_odd_read;
   reg [3:0] chunk_1_even_next;
   reg [3:0] chunk_1_odd_next;
   reg chunk_1_is_odd;
   (* keep = "true", dont_merge *) reg [3:0] chunk_1_even_place;
   (* keep = "true", dont_merge *) reg [3:0] chunk_1_odd_place;
   initial begin
-    chunk_1_memory_even_read = 16'h0; chunk_1_memory_odd_read = 16'h0;
-    chunk_1_memory_1_even_read = 16'h0; chunk_1_memory_1_odd_read = 16'h0;
-    chunk_1_memory_2_even_read = 16'h0; chunk_1_memory_2_odd_read = 16'h0;
-    chunk_1_memory_3_even_read = 16'h0; chunk_1_memory_3_odd_read = 16'h0;
-    chunk_1_memory_4_even_read = 16'h0; chunk_1_memory_4_odd_read = 16'h0;
-    chunk_1_memory_5_even_read = 16'h0; chunk_1_memory_5_odd_read = 16'h0;
-    chunk_1_memory_6_even_read = 16'h0; chunk_1_memory_6_odd_read = 16'h0;
-    chunk_1_memory_7_even_read = 16'h0; chunk_1_memory_7_odd_read = 16'h0; chunk_1_is_odd = 1'b0;
+    chunk_1_even_read = 128'h0; chunk_1_odd_read = 128'h0; chunk_1_is_odd = 1'b0;
     chunk_1_even_place = 4'h0; chunk_1_odd_place = 4'h0;
   end
   // Memory is read without a clock, at a registered address: distributed RAM, or
   // block RAM that contains the address register.
-  reg [15:0] chunk_1_memory_1_even [0:15];
-  initial begin : chunk_1_memory_1_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_1_even[n] = 16'h0;
-  end
-  reg [15:0] chunk_1_memory_1_odd [0:15];
-  initial begin : chunk_1_memory_1_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_1_odd[n] = 16'h0;
-  end
-  reg [15:0] chunk_1_memory_2_even [0:15];
-  initial begin : chunk_1_memory_2_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_2_even[n] = 16'h0;
-  end
-  reg [15:0] chunk_1_memory_2_odd [0:15];
-  initial begin : chunk_1_memory_2_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_2_odd[n] = 16'h0;
-  end
-  reg [15:0] chunk_1_memory_3_even [0:15];
-  initial begin : chunk_1_memory_3_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_3_even[n] = 16'h0;
-  end
-  reg [15:0] chunk_1_memory_3_odd [0:15];
-  initial begin : chunk_1_memory_3_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_3_odd[n] = 16'h0;
-  end
-  reg [15:0] chunk_1_memory_4_even [0:15];
-  initial begin : chunk_1_memory_4_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_4_even[n] = 16'h0;
-  end
-  reg [15:0] chunk_1_memory_4_odd [0:15];
-  initial begin : chunk_1_memory_4_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_4_odd[n] = 16'h0;
-  end
-  reg [15:0] chunk_1_memory_5_even [0:15];
-  initial begin : chunk_1_memory_5_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_5_even[n] = 16'h0;
-  end
-  reg [15:0] chunk_1_memory_5_odd [0:15];
-  initial begin : chunk_1_memory_5_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_5_odd[n] = 16'h0;
-  end
-  reg [15:0] chunk_1_memory_6_even [0:15];
-  initial begin : chunk_1_memory_6_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_6_even[n] = 16'h0;
-  end
-  reg [15:0] chunk_1_memory_6_odd [0:15];
-  initial begin : chunk_1_memory_6_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_6_odd[n] = 16'h0;
-  end
-  reg [15:0] chunk_1_memory_7_even [0:15];
-  initial begin : chunk_1_memory_7_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_7_even[n] = 16'h0;
-  end
-  reg [15:0] chunk_1_memory_7_odd [0:15];
-  initial begin : chunk_1_memory_7_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_7_odd[n] = 16'h0;
-  end
-  reg [15:0] chunk_1_memory_even [0:15];
-  initial begin : chunk_1_memory_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_even[n] = 16'h0;
-  end
-  reg [15:0] chunk_1_memory_odd [0:15];
-  initial begin : chunk_1_memory_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_1_memory_odd[n] = 16'h0;
-  end
 
-  wire [15:0] chunk_1_memory_even_word = chunk_1_memory_even[chunk_1_even_next];
-  wire [15:0] chunk_1_memory_odd_word = chunk_1_memory_odd[chunk_1_odd_next];
-  wire [15:0] chunk_1_memory_1_even_word = chunk_1_memory_1_even[chunk_1_even_next];
-  wire [15:0] chunk_1_memory_1_odd_word = chunk_1_memory_1_odd[chunk_1_odd_next];
-  wire [15:0] chunk_1_memory_2_even_word = chunk_1_memory_2_even[chunk_1_even_next];
-  wire [15:0] chunk_1_memory_2_odd_word = chunk_1_memory_2_odd[chunk_1_odd_next];
-  wire [15:0] chunk_1_memory_3_even_word = chunk_1_memory_3_even[chunk_1_even_next];
-  wire [15:0] chunk_1_memory_3_odd_word = chunk_1_memory_3_odd[chunk_1_odd_next];
-  wire [15:0] chunk_1_memory_4_even_word = chunk_1_memory_4_even[chunk_1_even_next];
-  wire [15:0] chunk_1_memory_4_odd_word = chunk_1_memory_4_odd[chunk_1_odd_next];
-  wire [15:0] chunk_1_memory_5_even_word = chunk_1_memory_5_even[chunk_1_even_next];
-  wire [15:0] chunk_1_memory_5_odd_word = chunk_1_memory_5_odd[chunk_1_odd_next];
-  wire [15:0] chunk_1_memory_6_even_word = chunk_1_memory_6_even[chunk_1_even_next];
-  wire [15:0] chunk_1_memory_6_odd_word = chunk_1_memory_6_odd[chunk_1_odd_next];
-  wire [15:0] chunk_1_memory_7_even_word = chunk_1_memory_7_even[chunk_1_even_next];
-  wire [15:0] chunk_1_memory_7_odd_word = chunk_1_memory_7_odd[chunk_1_odd_next];
-  always @(posedge clk) begin
-    if (store_even_writes_9) begin
-      chunk_1_memory_1_even[chunk_1_even_place] <= store_data[159:144];
+  wire [127:0] chunk_1_memory_even_word;
+  generate
+    for (i = 0; i < 8; i = i + 1) begin : chunk_1_memory_even
+      reg [15:0] words [0:15];
+      initial begin : words_zeros
+        integer n;
+        for (n = 0; n <= 15; n = n + 1) words[n] = 16'h0;
+      end
+      always @(posedge clk) begin
+        if (store_even_writes_8[i]) words[chunk_1_even_place] <= store_data[16*i + 128 +: 16];
+      end
+      assign chunk_1_memory_even_word[16*i +: 16] = words[chunk_1_even_next];
     end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_9) chunk_1_memory_1_odd[chunk_1_odd_place] <= store_data[159:144];
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_10) begin
-      chunk_1_memory_2_even[chunk_1_even_place] <= store_data[175:160];
+  endgenerate
+  wire [127:0] chunk_1_memory_odd_word;
+  generate
+    for (i = 0; i < 8; i = i + 1) begin : chunk_1_memory_odd
+      reg [15:0] words [0:15];
+      initial begin : words_zeros
+        integer n;
+        for (n = 0; n <= 15; n = n + 1) words[n] = 16'h0;
+      end
+      always @(posedge clk) begin
+        if (store_odd_writes_8[i]) words[chunk_1_odd_place] <= store_data[16*i + 128 +: 16];
+      end
+      assign chunk_1_memory_odd_word[16*i +: 16] = words[chunk_1_odd_next];
     end
-  end
+  endgenerate
   always @(posedge clk) begin
-    if (store_odd_writes_10) begin
-      chunk_1_memory_2_odd[chunk_1_odd_place] <= store_data[175:160];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_11) begin
-      chunk_1_memory_3_even[chunk_1_even_place] <= store_data[191:176];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_11) begin
-      chunk_1_memory_3_odd[chunk_1_odd_place] <= store_data[191:176];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_12) begin
-      chunk_1_memory_4_even[chunk_1_even_place] <= store_data[207:192];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_12) begin
-      chunk_1_memory_4_odd[chunk_1_odd_place] <= store_data[207:192];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_13) begin
-      chunk_1_memory_5_even[chunk_1_even_place] <= store_data[223:208];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_13) begin
-      chunk_1_memory_5_odd[chunk_1_odd_place] <= store_data[223:208];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_14) begin
-      chunk_1_memory_6_even[chunk_1_even_place] <= store_data[239:224];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_14) begin
-      chunk_1_memory_6_odd[chunk_1_odd_place] <= store_data[239:224];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_15) begin
-      chunk_1_memory_7_even[chunk_1_even_place] <= store_data[255:240];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_15) begin
-      chunk_1_memory_7_odd[chunk_1_odd_place] <= store_data[255:240];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_8) begin
-      chunk_1_memory_even[chunk_1_even_place] <= store_data[143:128];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_8) chunk_1_memory_odd[chunk_1_odd_place] <= store_data[143:128];
-  end
-  always @(posedge clk) begin
-    chunk_1_memory_even_read <= chunk_1_memory_even_word;
-    chunk_1_memory_odd_read <= chunk_1_memory_odd_word;
-    chunk_1_memory_1_even_read <= chunk_1_memory_1_even_word;
-    chunk_1_memory_1_odd_read <= chunk_1_memory_1_odd_word;
-    chunk_1_memory_2_even_read <= chunk_1_memory_2_even_word;
-    chunk_1_memory_2_odd_read <= chunk_1_memory_2_odd_word;
-    chunk_1_memory_3_even_read <= chunk_1_memory_3_even_word;
-    chunk_1_memory_3_odd_read <= chunk_1_memory_3_odd_word;
-    chunk_1_memory_4_even_read <= chunk_1_memory_4_even_word;
-    chunk_1_memory_4_odd_read <= chunk_1_memory_4_odd_word;
-    chunk_1_memory_5_even_read <= chunk_1_memory_5_even_word;
-    chunk_1_memory_5_odd_read <= chunk_1_memory_5_odd_word;
-    chunk_1_memory_6_even_read <= chunk_1_memory_6_even_word;
-    chunk_1_memory_6_odd_read <= chunk_1_memory_6_odd_word;
-    chunk_1_memory_7_even_read <= chunk_1_memory_7_even_word;
-    chunk_1_memory_7_odd_read <= chunk_1_memory_7_odd_word;
-    chunk_1_even_next <= ((next_even ^ even_flips_if_ready) & {4{o_ready}}) |
-        (((chunk_1_even_next & even_flips_if_ready) | (next_even & ~even_flips_if_ready)) &
+    chunk_1_even_read <= chunk_1_memory_even_word;
+    chunk_1_odd_read <= chunk_1_memory_odd_word;
+    chunk_1_even_next <= ((head_even ^ even_flips_if_ready) & {4{o_ready}}) |
+        (((chunk_1_even_next & even_flips_if_ready) | (head_even & ~even_flips_if_ready)) &
             ~{4{o_ready}});
-    chunk_1_odd_next <= ((next[4:1] ^ flips_if_ready[4:1]) & {4{o_ready}}) |
-        (((chunk_1_odd_next & flips_if_ready[4:1]) | (next[4:1] & ~flips_if_ready[4:1])) &
+    chunk_1_odd_next <= ((head[4:1] ^ flips_if_ready[4:1]) & {4{o_ready}}) |
+        (((chunk_1_odd_next & flips_if_ready[4:1]) | (head[4:1] & ~flips_if_ready[4:1])) &
             ~{4{o_ready}});
-    chunk_1_is_odd <= ((next[0] ^ flips_if_ready[0]) & o_ready) |
-        (((chunk_1_is_odd & flips_if_ready[0]) | (next[0] & ~flips_if_ready[0])) & ~o_ready);
+    chunk_1_is_odd <= ((head[0] ^ flips_if_ready[0]) & o_ready) |
+        (((chunk_1_is_odd & flips_if_ready[0]) | (head[0] & ~flips_if_ready[0])) & ~o_ready);
     chunk_1_even_place <= aim_even_place | (aim_even_place & chunk_1_even_place);
     chunk_1_odd_place <= aim_odd_place | (aim_odd_place & chunk_1_odd_place);
   end
@@ -4814,240 +3491,59 @@ module utf8_transcoder_64_memory (
   // Memory, chunk_2
   // Registers with attributes are copies near their loads. The attributes keep Vivado
   // and Quartus from merging them; a redundant term in their next value, Yosys.
-  reg [15:0] chunk_2_memory_even_read;
-  reg [15:0] chunk_2_memory_odd_read;
-  reg [15:0] chunk_2_memory_1_even_read;
-  reg [15:0] chunk_2_memory_1_odd_read;
-  reg [15:0] chunk_2_memory_2_even_read;
-  reg [15:0] chunk_2_memory_2_odd_read;
-  reg [15:0] chunk_2_memory_3_even_read;
-  reg [15:0] chunk_2_memory_3_odd_read;
-  reg [15:0] chunk_2_memory_4_even_read;
-  reg [15:0] chunk_2_memory_4_odd_read;
-  reg [15:0] chunk_2_memory_5_even_read;
-  reg [15:0] chunk_2_memory_5_odd_read;
-  reg [15:0] chunk_2_memory_6_even_read;
-  reg [15:0] chunk_2_memory_6_odd_read;
-  reg [15:0] chunk_2_memory_7_even_read;
-  reg [15:0] chunk_2_memory_7_odd_read;
+  reg [127:0] chunk_2_even_read;
+  reg [127:0] chunk_2_odd_read;
   reg [3:0] chunk_2_even_next;
   reg [3:0] chunk_2_odd_next;
   reg chunk_2_is_odd;
   (* keep = "true", dont_merge *) reg [3:0] chunk_2_even_place;
   (* keep = "true", dont_merge *) reg [3:0] chunk_2_odd_place;
   initial begin
-    chunk_2_memory_even_read = 16'h0; chunk_2_memory_odd_read = 16'h0;
-    chunk_2_memory_1_even_read = 16'h0; chunk_2_memory_1_odd_read = 16'h0;
-    chunk_2_memory_2_even_read = 16'h0; chunk_2_memory_2_odd_read = 16'h0;
-    chunk_2_memory_3_even_read = 16'h0; chunk_2_memory_3_odd_read = 16'h0;
-    chunk_2_memory_4_even_read = 16'h0; chunk_2_memory_4_odd_read = 16'h0;
-    chunk_2_memory_5_even_read = 16'h0; chunk_2_memory_5_odd_read = 16'h0;
-    chunk_2_memory_6_even_read = 16'h0; chunk_2_memory_6_odd_read = 16'h0;
-    chunk_2_memory_7_even_read = 16'h0; chunk_2_memory_7_odd_read = 16'h0; chunk_2_is_odd = 1'b0;
+    chunk_2_even_read = 128'h0; chunk_2_odd_read = 128'h0; chunk_2_is_odd = 1'b0;
     chunk_2_even_place = 4'h0; chunk_2_odd_place = 4'h0;
   end
   // Memory is read without a clock, at a registered address: distributed RAM, or
   // block RAM that contains the address register.
-  reg [15:0] chunk_2_memory_1_even [0:15];
-  initial begin : chunk_2_memory_1_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_2_memory_1_even[n] = 16'h0;
-  end
-  reg [15:0] chunk_2_memory_1_odd [0:15];
-  initial begin : chunk_2_memory_1_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_2_memory_1_odd[n] = 16'h0;
-  end
-  reg [15:0] chunk_2_memory_2_even [0:15];
-  initial begin : chunk_2_memory_2_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_2_memory_2_even[n] = 16'h0;
-  end
-  reg [15:0] chunk_2_memory_2_odd [0:15];
-  initial begin : chunk_2_memory_2_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_2_memory_2_odd[n] = 16'h0;
-  end
-  reg [15:0] chunk_2_memory_3_even [0:15];
-  initial begin : chunk_2_memory_3_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_2_memory_3_even[n] = 16'h0;
-  end
-  reg [15:0] chunk_2_memory_3_odd [0:15];
-  initial begin : chunk_2_memory_3_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_2_memory_3_odd[n] = 16'h0;
-  end
-  reg [15:0] chunk_2_memory_4_even [0:15];
-  initial begin : chunk_2_memory_4_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_2_memory_4_even[n] = 16'h0;
-  end
-  reg [15:0] chunk_2_memory_4_odd [0:15];
-  initial begin : chunk_2_memory_4_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_2_memory_4_odd[n] = 16'h0;
-  end
-  reg [15:0] chunk_2_memory_5_even [0:15];
-  initial begin : chunk_2_memory_5_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_2_memory_5_even[n] = 16'h0;
-  end
-  reg [15:0] chunk_2_memory_5_odd [0:15];
-  initial begin : chunk_2_memory_5_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_2_memory_5_odd[n] = 16'h0;
-  end
-  reg [15:0] chunk_2_memory_6_even [0:15];
-  initial begin : chunk_2_memory_6_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_2_memory_6_even[n] = 16'h0;
-  end
-  reg [15:0] chunk_2_memory_6_odd [0:15];
-  initial begin : chunk_2_memory_6_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_2_memory_6_odd[n] = 16'h0;
-  end
-  reg [15:0] chunk_2_memory_7_even [0:15];
-  initial begin : chunk_2_memory_7_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_2_memory_7_even[n] = 16'h0;
-  end
-  reg [15:0] chunk_2_memory_7_odd [0:15];
-  initial begin : chunk_2_memory_7_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_2_memory_7_odd[n] = 16'h0;
-  end
-  reg [15:0] chunk_2_memory_even [0:15];
-  initial begin : chunk_2_memory_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_2_memory_even[n] = 16'h0;
-  end
-  reg [15:0] chunk_2_memory_odd [0:15];
-  initial begin : chunk_2_memory_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_2_memory_odd[n] = 16'h0;
-  end
 
-  wire [15:0] chunk_2_memory_even_word = chunk_2_memory_even[chunk_2_even_next];
-  wire [15:0] chunk_2_memory_odd_word = chunk_2_memory_odd[chunk_2_odd_next];
-  wire [15:0] chunk_2_memory_1_even_word = chunk_2_memory_1_even[chunk_2_even_next];
-  wire [15:0] chunk_2_memory_1_odd_word = chunk_2_memory_1_odd[chunk_2_odd_next];
-  wire [15:0] chunk_2_memory_2_even_word = chunk_2_memory_2_even[chunk_2_even_next];
-  wire [15:0] chunk_2_memory_2_odd_word = chunk_2_memory_2_odd[chunk_2_odd_next];
-  wire [15:0] chunk_2_memory_3_even_word = chunk_2_memory_3_even[chunk_2_even_next];
-  wire [15:0] chunk_2_memory_3_odd_word = chunk_2_memory_3_odd[chunk_2_odd_next];
-  wire [15:0] chunk_2_memory_4_even_word = chunk_2_memory_4_even[chunk_2_even_next];
-  wire [15:0] chunk_2_memory_4_odd_word = chunk_2_memory_4_odd[chunk_2_odd_next];
-  wire [15:0] chunk_2_memory_5_even_word = chunk_2_memory_5_even[chunk_2_even_next];
-  wire [15:0] chunk_2_memory_5_odd_word = chunk_2_memory_5_odd[chunk_2_odd_next];
-  wire [15:0] chunk_2_memory_6_even_word = chunk_2_memory_6_even[chunk_2_even_next];
-  wire [15:0] chunk_2_memory_6_odd_word = chunk_2_memory_6_odd[chunk_2_odd_next];
-  wire [15:0] chunk_2_memory_7_even_word = chunk_2_memory_7_even[chunk_2_even_next];
-  wire [15:0] chunk_2_memory_7_odd_word = chunk_2_memory_7_odd[chunk_2_odd_next];
-  always @(posedge clk) begin
-    if (store_even_writes_17) begin
-      chunk_2_memory_1_even[chunk_2_even_place] <= store_data[287:272];
+  wire [127:0] chunk_2_memory_even_word;
+  generate
+    for (i = 0; i < 8; i = i + 1) begin : chunk_2_memory_even
+      reg [15:0] words [0:15];
+      initial begin : words_zeros
+        integer n;
+        for (n = 0; n <= 15; n = n + 1) words[n] = 16'h0;
+      end
+      always @(posedge clk) begin
+        if (store_even_writes_16[i]) words[chunk_2_even_place] <= store_data[16*i + 256 +: 16];
+      end
+      assign chunk_2_memory_even_word[16*i +: 16] = words[chunk_2_even_next];
     end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_17) begin
-      chunk_2_memory_1_odd[chunk_2_odd_place] <= store_data[287:272];
+  endgenerate
+  wire [127:0] chunk_2_memory_odd_word;
+  generate
+    for (i = 0; i < 8; i = i + 1) begin : chunk_2_memory_odd
+      reg [15:0] words [0:15];
+      initial begin : words_zeros
+        integer n;
+        for (n = 0; n <= 15; n = n + 1) words[n] = 16'h0;
+      end
+      always @(posedge clk) begin
+        if (store_odd_writes_16[i]) words[chunk_2_odd_place] <= store_data[16*i + 256 +: 16];
+      end
+      assign chunk_2_memory_odd_word[16*i +: 16] = words[chunk_2_odd_next];
     end
-  end
+  endgenerate
   always @(posedge clk) begin
-    if (store_even_writes_18) begin
-      chunk_2_memory_2_even[chunk_2_even_place] <= store_data[303:288];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_18) begin
-      chunk_2_memory_2_odd[chunk_2_odd_place] <= store_data[303:288];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_19) begin
-      chunk_2_memory_3_even[chunk_2_even_place] <= store_data[319:304];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_19) begin
-      chunk_2_memory_3_odd[chunk_2_odd_place] <= store_data[319:304];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_20) begin
-      chunk_2_memory_4_even[chunk_2_even_place] <= store_data[335:320];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_20) begin
-      chunk_2_memory_4_odd[chunk_2_odd_place] <= store_data[335:320];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_21) begin
-      chunk_2_memory_5_even[chunk_2_even_place] <= store_data[351:336];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_21) begin
-      chunk_2_memory_5_odd[chunk_2_odd_place] <= store_data[351:336];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_22) begin
-      chunk_2_memory_6_even[chunk_2_even_place] <= store_data[367:352];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_22) begin
-      chunk_2_memory_6_odd[chunk_2_odd_place] <= store_data[367:352];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_23) begin
-      chunk_2_memory_7_even[chunk_2_even_place] <= store_data[383:368];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_23) begin
-      chunk_2_memory_7_odd[chunk_2_odd_place] <= store_data[383:368];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_16) begin
-      chunk_2_memory_even[chunk_2_even_place] <= store_data[271:256];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_16) chunk_2_memory_odd[chunk_2_odd_place] <= store_data[271:256];
-  end
-  always @(posedge clk) begin
-    chunk_2_memory_even_read <= chunk_2_memory_even_word;
-    chunk_2_memory_odd_read <= chunk_2_memory_odd_word;
-    chunk_2_memory_1_even_read <= chunk_2_memory_1_even_word;
-    chunk_2_memory_1_odd_read <= chunk_2_memory_1_odd_word;
-    chunk_2_memory_2_even_read <= chunk_2_memory_2_even_word;
-    chunk_2_memory_2_odd_read <= chunk_2_memory_2_odd_word;
-    chunk_2_memory_3_even_read <= chunk_2_memory_3_even_word;
-    chunk_2_memory_3_odd_read <= chunk_2_memory_3_odd_word;
-    chunk_2_memory_4_even_read <= chunk_2_memory_4_even_word;
-    chunk_2_memory_4_odd_read <= chunk_2_memory_4_odd_word;
-    chunk_2_memory_5_even_read <= chunk_2_memory_5_even_word;
-    chunk_2_memory_5_odd_read <= chunk_2_memory_5_odd_word;
-    chunk_2_memory_6_even_read <= chunk_2_memory_6_even_word;
-    chunk_2_memory_6_odd_read <= chunk_2_memory_6_odd_word;
-    chunk_2_memory_7_even_read <= chunk_2_memory_7_even_word;
-    chunk_2_memory_7_odd_read <= chunk_2_memory_7_odd_word;
-    chunk_2_even_next <= ((next_even ^ even_flips_if_ready) & {4{o_ready}}) |
-        (((chunk_2_even_next & even_flips_if_ready) | (next_even & ~even_flips_if_ready)) &
+    chunk_2_even_read <= chunk_2_memory_even_word;
+    chunk_2_odd_read <= chunk_2_memory_odd_word;
+    chunk_2_even_next <= ((head_even ^ even_flips_if_ready) & {4{o_ready}}) |
+        (((chunk_2_even_next & even_flips_if_ready) | (head_even & ~even_flips_if_ready)) &
             ~{4{o_ready}});
-    chunk_2_odd_next <= ((next[4:1] ^ flips_if_ready[4:1]) & {4{o_ready}}) |
-        (((chunk_2_odd_next & flips_if_ready[4:1]) | (next[4:1] & ~flips_if_ready[4:1])) &
+    chunk_2_odd_next <= ((head[4:1] ^ flips_if_ready[4:1]) & {4{o_ready}}) |
+        (((chunk_2_odd_next & flips_if_ready[4:1]) | (head[4:1] & ~flips_if_ready[4:1])) &
             ~{4{o_ready}});
-    chunk_2_is_odd <= ((next[0] ^ flips_if_ready[0]) & o_ready) |
-        (((chunk_2_is_odd & flips_if_ready[0]) | (next[0] & ~flips_if_ready[0])) & ~o_ready);
+    chunk_2_is_odd <= ((head[0] ^ flips_if_ready[0]) & o_ready) |
+        (((chunk_2_is_odd & flips_if_ready[0]) | (head[0] & ~flips_if_ready[0])) & ~o_ready);
     chunk_2_even_place <= aim_even_place | (aim_even_place & chunk_2_even_place);
     chunk_2_odd_place <= aim_odd_place | (aim_odd_place & chunk_2_odd_place);
   end
@@ -5055,240 +3551,59 @@ module utf8_transcoder_64_memory (
   // Memory, chunk_3
   // Registers with attributes are copies near their loads. The attributes keep Vivado
   // and Quartus from merging them; a redundant term in their next value, Yosys.
-  reg [15:0] chunk_3_memory_even_read;
-  reg [15:0] chunk_3_memory_odd_read;
-  reg [15:0] chunk_3_memory_1_even_read;
-  reg [15:0] chunk_3_memory_1_odd_read;
-  reg [15:0] chunk_3_memory_2_even_read;
-  reg [15:0] chunk_3_memory_2_odd_read;
-  reg [15:0] chunk_3_memory_3_even_read;
-  reg [15:0] chunk_3_memory_3_odd_read;
-  reg [15:0] chunk_3_memory_4_even_read;
-  reg [15:0] chunk_3_memory_4_odd_read;
-  reg [15:0] chunk_3_memory_5_even_read;
-  reg [15:0] chunk_3_memory_5_odd_read;
-  reg [15:0] chunk_3_memory_6_even_read;
-  reg [15:0] chunk_3_memory_6_odd_read;
-  reg [15:0] chunk_3_memory_7_even_read;
-  reg [15:0] chunk_3_memory_7_odd_read;
+  reg [127:0] chunk_3_even_read;
+  reg [127:0] chunk_3_odd_read;
   reg [3:0] chunk_3_even_next;
   reg [3:0] chunk_3_odd_next;
   reg chunk_3_is_odd;
   (* keep = "true", dont_merge *) reg [3:0] chunk_3_even_place;
   (* keep = "true", dont_merge *) reg [3:0] chunk_3_odd_place;
   initial begin
-    chunk_3_memory_even_read = 16'h0; chunk_3_memory_odd_read = 16'h0;
-    chunk_3_memory_1_even_read = 16'h0; chunk_3_memory_1_odd_read = 16'h0;
-    chunk_3_memory_2_even_read = 16'h0; chunk_3_memory_2_odd_read = 16'h0;
-    chunk_3_memory_3_even_read = 16'h0; chunk_3_memory_3_odd_read = 16'h0;
-    chunk_3_memory_4_even_read = 16'h0; chunk_3_memory_4_odd_read = 16'h0;
-    chunk_3_memory_5_even_read = 16'h0; chunk_3_memory_5_odd_read = 16'h0;
-    chunk_3_memory_6_even_read = 16'h0; chunk_3_memory_6_odd_read = 16'h0;
-    chunk_3_memory_7_even_read = 16'h0; chunk_3_memory_7_odd_read = 16'h0; chunk_3_is_odd = 1'b0;
+    chunk_3_even_read = 128'h0; chunk_3_odd_read = 128'h0; chunk_3_is_odd = 1'b0;
     chunk_3_even_place = 4'h0; chunk_3_odd_place = 4'h0;
   end
   // Memory is read without a clock, at a registered address: distributed RAM, or
   // block RAM that contains the address register.
-  reg [15:0] chunk_3_memory_1_even [0:15];
-  initial begin : chunk_3_memory_1_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_3_memory_1_even[n] = 16'h0;
-  end
-  reg [15:0] chunk_3_memory_1_odd [0:15];
-  initial begin : chunk_3_memory_1_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_3_memory_1_odd[n] = 16'h0;
-  end
-  reg [15:0] chunk_3_memory_2_even [0:15];
-  initial begin : chunk_3_memory_2_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_3_memory_2_even[n] = 16'h0;
-  end
-  reg [15:0] chunk_3_memory_2_odd [0:15];
-  initial begin : chunk_3_memory_2_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_3_memory_2_odd[n] = 16'h0;
-  end
-  reg [15:0] chunk_3_memory_3_even [0:15];
-  initial begin : chunk_3_memory_3_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_3_memory_3_even[n] = 16'h0;
-  end
-  reg [15:0] chunk_3_memory_3_odd [0:15];
-  initial begin : chunk_3_memory_3_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_3_memory_3_odd[n] = 16'h0;
-  end
-  reg [15:0] chunk_3_memory_4_even [0:15];
-  initial begin : chunk_3_memory_4_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_3_memory_4_even[n] = 16'h0;
-  end
-  reg [15:0] chunk_3_memory_4_odd [0:15];
-  initial begin : chunk_3_memory_4_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_3_memory_4_odd[n] = 16'h0;
-  end
-  reg [15:0] chunk_3_memory_5_even [0:15];
-  initial begin : chunk_3_memory_5_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_3_memory_5_even[n] = 16'h0;
-  end
-  reg [15:0] chunk_3_memory_5_odd [0:15];
-  initial begin : chunk_3_memory_5_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_3_memory_5_odd[n] = 16'h0;
-  end
-  reg [15:0] chunk_3_memory_6_even [0:15];
-  initial begin : chunk_3_memory_6_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_3_memory_6_even[n] = 16'h0;
-  end
-  reg [15:0] chunk_3_memory_6_odd [0:15];
-  initial begin : chunk_3_memory_6_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_3_memory_6_odd[n] = 16'h0;
-  end
-  reg [15:0] chunk_3_memory_7_even [0:15];
-  initial begin : chunk_3_memory_7_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_3_memory_7_even[n] = 16'h0;
-  end
-  reg [15:0] chunk_3_memory_7_odd [0:15];
-  initial begin : chunk_3_memory_7_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_3_memory_7_odd[n] = 16'h0;
-  end
-  reg [15:0] chunk_3_memory_even [0:15];
-  initial begin : chunk_3_memory_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_3_memory_even[n] = 16'h0;
-  end
-  reg [15:0] chunk_3_memory_odd [0:15];
-  initial begin : chunk_3_memory_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_3_memory_odd[n] = 16'h0;
-  end
 
-  wire [15:0] chunk_3_memory_even_word = chunk_3_memory_even[chunk_3_even_next];
-  wire [15:0] chunk_3_memory_odd_word = chunk_3_memory_odd[chunk_3_odd_next];
-  wire [15:0] chunk_3_memory_1_even_word = chunk_3_memory_1_even[chunk_3_even_next];
-  wire [15:0] chunk_3_memory_1_odd_word = chunk_3_memory_1_odd[chunk_3_odd_next];
-  wire [15:0] chunk_3_memory_2_even_word = chunk_3_memory_2_even[chunk_3_even_next];
-  wire [15:0] chunk_3_memory_2_odd_word = chunk_3_memory_2_odd[chunk_3_odd_next];
-  wire [15:0] chunk_3_memory_3_even_word = chunk_3_memory_3_even[chunk_3_even_next];
-  wire [15:0] chunk_3_memory_3_odd_word = chunk_3_memory_3_odd[chunk_3_odd_next];
-  wire [15:0] chunk_3_memory_4_even_word = chunk_3_memory_4_even[chunk_3_even_next];
-  wire [15:0] chunk_3_memory_4_odd_word = chunk_3_memory_4_odd[chunk_3_odd_next];
-  wire [15:0] chunk_3_memory_5_even_word = chunk_3_memory_5_even[chunk_3_even_next];
-  wire [15:0] chunk_3_memory_5_odd_word = chunk_3_memory_5_odd[chunk_3_odd_next];
-  wire [15:0] chunk_3_memory_6_even_word = chunk_3_memory_6_even[chunk_3_even_next];
-  wire [15:0] chunk_3_memory_6_odd_word = chunk_3_memory_6_odd[chunk_3_odd_next];
-  wire [15:0] chunk_3_memory_7_even_word = chunk_3_memory_7_even[chunk_3_even_next];
-  wire [15:0] chunk_3_memory_7_odd_word = chunk_3_memory_7_odd[chunk_3_odd_next];
-  always @(posedge clk) begin
-    if (store_even_writes_25) begin
-      chunk_3_memory_1_even[chunk_3_even_place] <= store_data[415:400];
+  wire [127:0] chunk_3_memory_even_word;
+  generate
+    for (i = 0; i < 8; i = i + 1) begin : chunk_3_memory_even
+      reg [15:0] words [0:15];
+      initial begin : words_zeros
+        integer n;
+        for (n = 0; n <= 15; n = n + 1) words[n] = 16'h0;
+      end
+      always @(posedge clk) begin
+        if (store_even_writes_24[i]) words[chunk_3_even_place] <= store_data[16*i + 384 +: 16];
+      end
+      assign chunk_3_memory_even_word[16*i +: 16] = words[chunk_3_even_next];
     end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_25) begin
-      chunk_3_memory_1_odd[chunk_3_odd_place] <= store_data[415:400];
+  endgenerate
+  wire [127:0] chunk_3_memory_odd_word;
+  generate
+    for (i = 0; i < 8; i = i + 1) begin : chunk_3_memory_odd
+      reg [15:0] words [0:15];
+      initial begin : words_zeros
+        integer n;
+        for (n = 0; n <= 15; n = n + 1) words[n] = 16'h0;
+      end
+      always @(posedge clk) begin
+        if (store_odd_writes_24[i]) words[chunk_3_odd_place] <= store_data[16*i + 384 +: 16];
+      end
+      assign chunk_3_memory_odd_word[16*i +: 16] = words[chunk_3_odd_next];
     end
-  end
+  endgenerate
   always @(posedge clk) begin
-    if (store_even_writes_26) begin
-      chunk_3_memory_2_even[chunk_3_even_place] <= store_data[431:416];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_26) begin
-      chunk_3_memory_2_odd[chunk_3_odd_place] <= store_data[431:416];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_27) begin
-      chunk_3_memory_3_even[chunk_3_even_place] <= store_data[447:432];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_27) begin
-      chunk_3_memory_3_odd[chunk_3_odd_place] <= store_data[447:432];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_28) begin
-      chunk_3_memory_4_even[chunk_3_even_place] <= store_data[463:448];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_28) begin
-      chunk_3_memory_4_odd[chunk_3_odd_place] <= store_data[463:448];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_29) begin
-      chunk_3_memory_5_even[chunk_3_even_place] <= store_data[479:464];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_29) begin
-      chunk_3_memory_5_odd[chunk_3_odd_place] <= store_data[479:464];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_30) begin
-      chunk_3_memory_6_even[chunk_3_even_place] <= store_data[495:480];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_30) begin
-      chunk_3_memory_6_odd[chunk_3_odd_place] <= store_data[495:480];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_31) begin
-      chunk_3_memory_7_even[chunk_3_even_place] <= store_data[511:496];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_31) begin
-      chunk_3_memory_7_odd[chunk_3_odd_place] <= store_data[511:496];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_24) begin
-      chunk_3_memory_even[chunk_3_even_place] <= store_data[399:384];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_24) chunk_3_memory_odd[chunk_3_odd_place] <= store_data[399:384];
-  end
-  always @(posedge clk) begin
-    chunk_3_memory_even_read <= chunk_3_memory_even_word;
-    chunk_3_memory_odd_read <= chunk_3_memory_odd_word;
-    chunk_3_memory_1_even_read <= chunk_3_memory_1_even_word;
-    chunk_3_memory_1_odd_read <= chunk_3_memory_1_odd_word;
-    chunk_3_memory_2_even_read <= chunk_3_memory_2_even_word;
-    chunk_3_memory_2_odd_read <= chunk_3_memory_2_odd_word;
-    chunk_3_memory_3_even_read <= chunk_3_memory_3_even_word;
-    chunk_3_memory_3_odd_read <= chunk_3_memory_3_odd_word;
-    chunk_3_memory_4_even_read <= chunk_3_memory_4_even_word;
-    chunk_3_memory_4_odd_read <= chunk_3_memory_4_odd_word;
-    chunk_3_memory_5_even_read <= chunk_3_memory_5_even_word;
-    chunk_3_memory_5_odd_read <= chunk_3_memory_5_odd_word;
-    chunk_3_memory_6_even_read <= chunk_3_memory_6_even_word;
-    chunk_3_memory_6_odd_read <= chunk_3_memory_6_odd_word;
-    chunk_3_memory_7_even_read <= chunk_3_memory_7_even_word;
-    chunk_3_memory_7_odd_read <= chunk_3_memory_7_odd_word;
-    chunk_3_even_next <= ((next_even ^ even_flips_if_ready) & {4{o_ready}}) |
-        (((chunk_3_even_next & even_flips_if_ready) | (next_even & ~even_flips_if_ready)) &
+    chunk_3_even_read <= chunk_3_memory_even_word;
+    chunk_3_odd_read <= chunk_3_memory_odd_word;
+    chunk_3_even_next <= ((head_even ^ even_flips_if_ready) & {4{o_ready}}) |
+        (((chunk_3_even_next & even_flips_if_ready) | (head_even & ~even_flips_if_ready)) &
             ~{4{o_ready}});
-    chunk_3_odd_next <= ((next[4:1] ^ flips_if_ready[4:1]) & {4{o_ready}}) |
-        (((chunk_3_odd_next & flips_if_ready[4:1]) | (next[4:1] & ~flips_if_ready[4:1])) &
+    chunk_3_odd_next <= ((head[4:1] ^ flips_if_ready[4:1]) & {4{o_ready}}) |
+        (((chunk_3_odd_next & flips_if_ready[4:1]) | (head[4:1] & ~flips_if_ready[4:1])) &
             ~{4{o_ready}});
-    chunk_3_is_odd <= ((next[0] ^ flips_if_ready[0]) & o_ready) |
-        (((chunk_3_is_odd & flips_if_ready[0]) | (next[0] & ~flips_if_ready[0])) & ~o_ready);
+    chunk_3_is_odd <= ((head[0] ^ flips_if_ready[0]) & o_ready) |
+        (((chunk_3_is_odd & flips_if_ready[0]) | (head[0] & ~flips_if_ready[0])) & ~o_ready);
     chunk_3_even_place <= aim_even_place | (aim_even_place & chunk_3_even_place);
     chunk_3_odd_place <= aim_odd_place | (aim_odd_place & chunk_3_odd_place);
   end
@@ -5296,240 +3611,59 @@ module utf8_transcoder_64_memory (
   // Memory, chunk_4
   // Registers with attributes are copies near their loads. The attributes keep Vivado
   // and Quartus from merging them; a redundant term in their next value, Yosys.
-  reg [15:0] chunk_4_memory_even_read;
-  reg [15:0] chunk_4_memory_odd_read;
-  reg [15:0] chunk_4_memory_1_even_read;
-  reg [15:0] chunk_4_memory_1_odd_read;
-  reg [15:0] chunk_4_memory_2_even_read;
-  reg [15:0] chunk_4_memory_2_odd_read;
-  reg [15:0] chunk_4_memory_3_even_read;
-  reg [15:0] chunk_4_memory_3_odd_read;
-  reg [15:0] chunk_4_memory_4_even_read;
-  reg [15:0] chunk_4_memory_4_odd_read;
-  reg [15:0] chunk_4_memory_5_even_read;
-  reg [15:0] chunk_4_memory_5_odd_read;
-  reg [15:0] chunk_4_memory_6_even_read;
-  reg [15:0] chunk_4_memory_6_odd_read;
-  reg [15:0] chunk_4_memory_7_even_read;
-  reg [15:0] chunk_4_memory_7_odd_read;
+  reg [127:0] chunk_4_even_read;
+  reg [127:0] chunk_4_odd_read;
   reg [3:0] chunk_4_even_next;
   reg [3:0] chunk_4_odd_next;
   reg chunk_4_is_odd;
   (* keep = "true", dont_merge *) reg [3:0] chunk_4_even_place;
   (* keep = "true", dont_merge *) reg [3:0] chunk_4_odd_place;
   initial begin
-    chunk_4_memory_even_read = 16'h0; chunk_4_memory_odd_read = 16'h0;
-    chunk_4_memory_1_even_read = 16'h0; chunk_4_memory_1_odd_read = 16'h0;
-    chunk_4_memory_2_even_read = 16'h0; chunk_4_memory_2_odd_read = 16'h0;
-    chunk_4_memory_3_even_read = 16'h0; chunk_4_memory_3_odd_read = 16'h0;
-    chunk_4_memory_4_even_read = 16'h0; chunk_4_memory_4_odd_read = 16'h0;
-    chunk_4_memory_5_even_read = 16'h0; chunk_4_memory_5_odd_read = 16'h0;
-    chunk_4_memory_6_even_read = 16'h0; chunk_4_memory_6_odd_read = 16'h0;
-    chunk_4_memory_7_even_read = 16'h0; chunk_4_memory_7_odd_read = 16'h0; chunk_4_is_odd = 1'b0;
+    chunk_4_even_read = 128'h0; chunk_4_odd_read = 128'h0; chunk_4_is_odd = 1'b0;
     chunk_4_even_place = 4'h0; chunk_4_odd_place = 4'h0;
   end
   // Memory is read without a clock, at a registered address: distributed RAM, or
   // block RAM that contains the address register.
-  reg [15:0] chunk_4_memory_1_even [0:15];
-  initial begin : chunk_4_memory_1_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_4_memory_1_even[n] = 16'h0;
-  end
-  reg [15:0] chunk_4_memory_1_odd [0:15];
-  initial begin : chunk_4_memory_1_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_4_memory_1_odd[n] = 16'h0;
-  end
-  reg [15:0] chunk_4_memory_2_even [0:15];
-  initial begin : chunk_4_memory_2_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_4_memory_2_even[n] = 16'h0;
-  end
-  reg [15:0] chunk_4_memory_2_odd [0:15];
-  initial begin : chunk_4_memory_2_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_4_memory_2_odd[n] = 16'h0;
-  end
-  reg [15:0] chunk_4_memory_3_even [0:15];
-  initial begin : chunk_4_memory_3_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_4_memory_3_even[n] = 16'h0;
-  end
-  reg [15:0] chunk_4_memory_3_odd [0:15];
-  initial begin : chunk_4_memory_3_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_4_memory_3_odd[n] = 16'h0;
-  end
-  reg [15:0] chunk_4_memory_4_even [0:15];
-  initial begin : chunk_4_memory_4_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_4_memory_4_even[n] = 16'h0;
-  end
-  reg [15:0] chunk_4_memory_4_odd [0:15];
-  initial begin : chunk_4_memory_4_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_4_memory_4_odd[n] = 16'h0;
-  end
-  reg [15:0] chunk_4_memory_5_even [0:15];
-  initial begin : chunk_4_memory_5_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_4_memory_5_even[n] = 16'h0;
-  end
-  reg [15:0] chunk_4_memory_5_odd [0:15];
-  initial begin : chunk_4_memory_5_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_4_memory_5_odd[n] = 16'h0;
-  end
-  reg [15:0] chunk_4_memory_6_even [0:15];
-  initial begin : chunk_4_memory_6_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_4_memory_6_even[n] = 16'h0;
-  end
-  reg [15:0] chunk_4_memory_6_odd [0:15];
-  initial begin : chunk_4_memory_6_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_4_memory_6_odd[n] = 16'h0;
-  end
-  reg [15:0] chunk_4_memory_7_even [0:15];
-  initial begin : chunk_4_memory_7_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_4_memory_7_even[n] = 16'h0;
-  end
-  reg [15:0] chunk_4_memory_7_odd [0:15];
-  initial begin : chunk_4_memory_7_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_4_memory_7_odd[n] = 16'h0;
-  end
-  reg [15:0] chunk_4_memory_even [0:15];
-  initial begin : chunk_4_memory_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_4_memory_even[n] = 16'h0;
-  end
-  reg [15:0] chunk_4_memory_odd [0:15];
-  initial begin : chunk_4_memory_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_4_memory_odd[n] = 16'h0;
-  end
 
-  wire [15:0] chunk_4_memory_even_word = chunk_4_memory_even[chunk_4_even_next];
-  wire [15:0] chunk_4_memory_odd_word = chunk_4_memory_odd[chunk_4_odd_next];
-  wire [15:0] chunk_4_memory_1_even_word = chunk_4_memory_1_even[chunk_4_even_next];
-  wire [15:0] chunk_4_memory_1_odd_word = chunk_4_memory_1_odd[chunk_4_odd_next];
-  wire [15:0] chunk_4_memory_2_even_word = chunk_4_memory_2_even[chunk_4_even_next];
-  wire [15:0] chunk_4_memory_2_odd_word = chunk_4_memory_2_odd[chunk_4_odd_next];
-  wire [15:0] chunk_4_memory_3_even_word = chunk_4_memory_3_even[chunk_4_even_next];
-  wire [15:0] chunk_4_memory_3_odd_word = chunk_4_memory_3_odd[chunk_4_odd_next];
-  wire [15:0] chunk_4_memory_4_even_word = chunk_4_memory_4_even[chunk_4_even_next];
-  wire [15:0] chunk_4_memory_4_odd_word = chunk_4_memory_4_odd[chunk_4_odd_next];
-  wire [15:0] chunk_4_memory_5_even_word = chunk_4_memory_5_even[chunk_4_even_next];
-  wire [15:0] chunk_4_memory_5_odd_word = chunk_4_memory_5_odd[chunk_4_odd_next];
-  wire [15:0] chunk_4_memory_6_even_word = chunk_4_memory_6_even[chunk_4_even_next];
-  wire [15:0] chunk_4_memory_6_odd_word = chunk_4_memory_6_odd[chunk_4_odd_next];
-  wire [15:0] chunk_4_memory_7_even_word = chunk_4_memory_7_even[chunk_4_even_next];
-  wire [15:0] chunk_4_memory_7_odd_word = chunk_4_memory_7_odd[chunk_4_odd_next];
-  always @(posedge clk) begin
-    if (store_even_writes_33) begin
-      chunk_4_memory_1_even[chunk_4_even_place] <= store_data[543:528];
+  wire [127:0] chunk_4_memory_even_word;
+  generate
+    for (i = 0; i < 8; i = i + 1) begin : chunk_4_memory_even
+      reg [15:0] words [0:15];
+      initial begin : words_zeros
+        integer n;
+        for (n = 0; n <= 15; n = n + 1) words[n] = 16'h0;
+      end
+      always @(posedge clk) begin
+        if (store_even_writes_32[i]) words[chunk_4_even_place] <= store_data[16*i + 512 +: 16];
+      end
+      assign chunk_4_memory_even_word[16*i +: 16] = words[chunk_4_even_next];
     end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_33) begin
-      chunk_4_memory_1_odd[chunk_4_odd_place] <= store_data[543:528];
+  endgenerate
+  wire [127:0] chunk_4_memory_odd_word;
+  generate
+    for (i = 0; i < 8; i = i + 1) begin : chunk_4_memory_odd
+      reg [15:0] words [0:15];
+      initial begin : words_zeros
+        integer n;
+        for (n = 0; n <= 15; n = n + 1) words[n] = 16'h0;
+      end
+      always @(posedge clk) begin
+        if (store_odd_writes_32[i]) words[chunk_4_odd_place] <= store_data[16*i + 512 +: 16];
+      end
+      assign chunk_4_memory_odd_word[16*i +: 16] = words[chunk_4_odd_next];
     end
-  end
+  endgenerate
   always @(posedge clk) begin
-    if (store_even_writes_34) begin
-      chunk_4_memory_2_even[chunk_4_even_place] <= store_data[559:544];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_34) begin
-      chunk_4_memory_2_odd[chunk_4_odd_place] <= store_data[559:544];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_35) begin
-      chunk_4_memory_3_even[chunk_4_even_place] <= store_data[575:560];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_35) begin
-      chunk_4_memory_3_odd[chunk_4_odd_place] <= store_data[575:560];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_36) begin
-      chunk_4_memory_4_even[chunk_4_even_place] <= store_data[591:576];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_36) begin
-      chunk_4_memory_4_odd[chunk_4_odd_place] <= store_data[591:576];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_37) begin
-      chunk_4_memory_5_even[chunk_4_even_place] <= store_data[607:592];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_37) begin
-      chunk_4_memory_5_odd[chunk_4_odd_place] <= store_data[607:592];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_38) begin
-      chunk_4_memory_6_even[chunk_4_even_place] <= store_data[623:608];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_38) begin
-      chunk_4_memory_6_odd[chunk_4_odd_place] <= store_data[623:608];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_39) begin
-      chunk_4_memory_7_even[chunk_4_even_place] <= store_data[639:624];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_39) begin
-      chunk_4_memory_7_odd[chunk_4_odd_place] <= store_data[639:624];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_32) begin
-      chunk_4_memory_even[chunk_4_even_place] <= store_data[527:512];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_32) chunk_4_memory_odd[chunk_4_odd_place] <= store_data[527:512];
-  end
-  always @(posedge clk) begin
-    chunk_4_memory_even_read <= chunk_4_memory_even_word;
-    chunk_4_memory_odd_read <= chunk_4_memory_odd_word;
-    chunk_4_memory_1_even_read <= chunk_4_memory_1_even_word;
-    chunk_4_memory_1_odd_read <= chunk_4_memory_1_odd_word;
-    chunk_4_memory_2_even_read <= chunk_4_memory_2_even_word;
-    chunk_4_memory_2_odd_read <= chunk_4_memory_2_odd_word;
-    chunk_4_memory_3_even_read <= chunk_4_memory_3_even_word;
-    chunk_4_memory_3_odd_read <= chunk_4_memory_3_odd_word;
-    chunk_4_memory_4_even_read <= chunk_4_memory_4_even_word;
-    chunk_4_memory_4_odd_read <= chunk_4_memory_4_odd_word;
-    chunk_4_memory_5_even_read <= chunk_4_memory_5_even_word;
-    chunk_4_memory_5_odd_read <= chunk_4_memory_5_odd_word;
-    chunk_4_memory_6_even_read <= chunk_4_memory_6_even_word;
-    chunk_4_memory_6_odd_read <= chunk_4_memory_6_odd_word;
-    chunk_4_memory_7_even_read <= chunk_4_memory_7_even_word;
-    chunk_4_memory_7_odd_read <= chunk_4_memory_7_odd_word;
-    chunk_4_even_next <= ((next_even_1 ^ even_flips_if_ready_1) & {4{o_ready}}) |
-        (((chunk_4_even_next & even_flips_if_ready_1) | (next_even_1 & ~even_flips_if_ready_1)) &
+    chunk_4_even_read <= chunk_4_memory_even_word;
+    chunk_4_odd_read <= chunk_4_memory_odd_word;
+    chunk_4_even_next <= ((head_even_1 ^ even_flips_if_ready_1) & {4{o_ready}}) |
+        (((chunk_4_even_next & even_flips_if_ready_1) | (head_even_1 & ~even_flips_if_ready_1)) &
             ~{4{o_ready}});
-    chunk_4_odd_next <= ((next_1[4:1] ^ flips_if_ready_1[4:1]) & {4{o_ready}}) |
-        (((chunk_4_odd_next & flips_if_ready_1[4:1]) | (next_1[4:1] & ~flips_if_ready_1[4:1])) &
+    chunk_4_odd_next <= ((head_1[4:1] ^ flips_if_ready_1[4:1]) & {4{o_ready}}) |
+        (((chunk_4_odd_next & flips_if_ready_1[4:1]) | (head_1[4:1] & ~flips_if_ready_1[4:1])) &
             ~{4{o_ready}});
-    chunk_4_is_odd <= ((next_1[0] ^ flips_if_ready_1[0]) & o_ready) |
-        (((chunk_4_is_odd & flips_if_ready_1[0]) | (next_1[0] & ~flips_if_ready_1[0])) & ~o_ready);
+    chunk_4_is_odd <= ((head_1[0] ^ flips_if_ready_1[0]) & o_ready) |
+        (((chunk_4_is_odd & flips_if_ready_1[0]) | (head_1[0] & ~flips_if_ready_1[0])) & ~o_ready);
     chunk_4_even_place <= aim_even_place | (aim_even_place & chunk_4_even_place);
     chunk_4_odd_place <= aim_odd_place | (aim_odd_place & chunk_4_odd_place);
   end
@@ -5537,240 +3671,59 @@ module utf8_transcoder_64_memory (
   // Memory, chunk_5
   // Registers with attributes are copies near their loads. The attributes keep Vivado
   // and Quartus from merging them; a redundant term in their next value, Yosys.
-  reg [15:0] chunk_5_memory_even_read;
-  reg [15:0] chunk_5_memory_odd_read;
-  reg [15:0] chunk_5_memory_1_even_read;
-  reg [15:0] chunk_5_memory_1_odd_read;
-  reg [15:0] chunk_5_memory_2_even_read;
-  reg [15:0] chunk_5_memory_2_odd_read;
-  reg [15:0] chunk_5_memory_3_even_read;
-  reg [15:0] chunk_5_memory_3_odd_read;
-  reg [15:0] chunk_5_memory_4_even_read;
-  reg [15:0] chunk_5_memory_4_odd_read;
-  reg [15:0] chunk_5_memory_5_even_read;
-  reg [15:0] chunk_5_memory_5_odd_read;
-  reg [15:0] chunk_5_memory_6_even_read;
-  reg [15:0] chunk_5_memory_6_odd_read;
-  reg [15:0] chunk_5_memory_7_even_read;
-  reg [15:0] chunk_5_memory_7_odd_read;
+  reg [127:0] chunk_5_even_read;
+  reg [127:0] chunk_5_odd_read;
   reg [3:0] chunk_5_even_next;
   reg [3:0] chunk_5_odd_next;
   reg chunk_5_is_odd;
   (* keep = "true", dont_merge *) reg [3:0] chunk_5_even_place;
   (* keep = "true", dont_merge *) reg [3:0] chunk_5_odd_place;
   initial begin
-    chunk_5_memory_even_read = 16'h0; chunk_5_memory_odd_read = 16'h0;
-    chunk_5_memory_1_even_read = 16'h0; chunk_5_memory_1_odd_read = 16'h0;
-    chunk_5_memory_2_even_read = 16'h0; chunk_5_memory_2_odd_read = 16'h0;
-    chunk_5_memory_3_even_read = 16'h0; chunk_5_memory_3_odd_read = 16'h0;
-    chunk_5_memory_4_even_read = 16'h0; chunk_5_memory_4_odd_read = 16'h0;
-    chunk_5_memory_5_even_read = 16'h0; chunk_5_memory_5_odd_read = 16'h0;
-    chunk_5_memory_6_even_read = 16'h0; chunk_5_memory_6_odd_read = 16'h0;
-    chunk_5_memory_7_even_read = 16'h0; chunk_5_memory_7_odd_read = 16'h0; chunk_5_is_odd = 1'b0;
+    chunk_5_even_read = 128'h0; chunk_5_odd_read = 128'h0; chunk_5_is_odd = 1'b0;
     chunk_5_even_place = 4'h0; chunk_5_odd_place = 4'h0;
   end
   // Memory is read without a clock, at a registered address: distributed RAM, or
   // block RAM that contains the address register.
-  reg [15:0] chunk_5_memory_1_even [0:15];
-  initial begin : chunk_5_memory_1_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_5_memory_1_even[n] = 16'h0;
-  end
-  reg [15:0] chunk_5_memory_1_odd [0:15];
-  initial begin : chunk_5_memory_1_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_5_memory_1_odd[n] = 16'h0;
-  end
-  reg [15:0] chunk_5_memory_2_even [0:15];
-  initial begin : chunk_5_memory_2_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_5_memory_2_even[n] = 16'h0;
-  end
-  reg [15:0] chunk_5_memory_2_odd [0:15];
-  initial begin : chunk_5_memory_2_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_5_memory_2_odd[n] = 16'h0;
-  end
-  reg [15:0] chunk_5_memory_3_even [0:15];
-  initial begin : chunk_5_memory_3_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_5_memory_3_even[n] = 16'h0;
-  end
-  reg [15:0] chunk_5_memory_3_odd [0:15];
-  initial begin : chunk_5_memory_3_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_5_memory_3_odd[n] = 16'h0;
-  end
-  reg [15:0] chunk_5_memory_4_even [0:15];
-  initial begin : chunk_5_memory_4_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_5_memory_4_even[n] = 16'h0;
-  end
-  reg [15:0] chunk_5_memory_4_odd [0:15];
-  initial begin : chunk_5_memory_4_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_5_memory_4_odd[n] = 16'h0;
-  end
-  reg [15:0] chunk_5_memory_5_even [0:15];
-  initial begin : chunk_5_memory_5_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_5_memory_5_even[n] = 16'h0;
-  end
-  reg [15:0] chunk_5_memory_5_odd [0:15];
-  initial begin : chunk_5_memory_5_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_5_memory_5_odd[n] = 16'h0;
-  end
-  reg [15:0] chunk_5_memory_6_even [0:15];
-  initial begin : chunk_5_memory_6_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_5_memory_6_even[n] = 16'h0;
-  end
-  reg [15:0] chunk_5_memory_6_odd [0:15];
-  initial begin : chunk_5_memory_6_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_5_memory_6_odd[n] = 16'h0;
-  end
-  reg [15:0] chunk_5_memory_7_even [0:15];
-  initial begin : chunk_5_memory_7_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_5_memory_7_even[n] = 16'h0;
-  end
-  reg [15:0] chunk_5_memory_7_odd [0:15];
-  initial begin : chunk_5_memory_7_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_5_memory_7_odd[n] = 16'h0;
-  end
-  reg [15:0] chunk_5_memory_even [0:15];
-  initial begin : chunk_5_memory_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_5_memory_even[n] = 16'h0;
-  end
-  reg [15:0] chunk_5_memory_odd [0:15];
-  initial begin : chunk_5_memory_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_5_memory_odd[n] = 16'h0;
-  end
 
-  wire [15:0] chunk_5_memory_even_word = chunk_5_memory_even[chunk_5_even_next];
-  wire [15:0] chunk_5_memory_odd_word = chunk_5_memory_odd[chunk_5_odd_next];
-  wire [15:0] chunk_5_memory_1_even_word = chunk_5_memory_1_even[chunk_5_even_next];
-  wire [15:0] chunk_5_memory_1_odd_word = chunk_5_memory_1_odd[chunk_5_odd_next];
-  wire [15:0] chunk_5_memory_2_even_word = chunk_5_memory_2_even[chunk_5_even_next];
-  wire [15:0] chunk_5_memory_2_odd_word = chunk_5_memory_2_odd[chunk_5_odd_next];
-  wire [15:0] chunk_5_memory_3_even_word = chunk_5_memory_3_even[chunk_5_even_next];
-  wire [15:0] chunk_5_memory_3_odd_word = chunk_5_memory_3_odd[chunk_5_odd_next];
-  wire [15:0] chunk_5_memory_4_even_word = chunk_5_memory_4_even[chunk_5_even_next];
-  wire [15:0] chunk_5_memory_4_odd_word = chunk_5_memory_4_odd[chunk_5_odd_next];
-  wire [15:0] chunk_5_memory_5_even_word = chunk_5_memory_5_even[chunk_5_even_next];
-  wire [15:0] chunk_5_memory_5_odd_word = chunk_5_memory_5_odd[chunk_5_odd_next];
-  wire [15:0] chunk_5_memory_6_even_word = chunk_5_memory_6_even[chunk_5_even_next];
-  wire [15:0] chunk_5_memory_6_odd_word = chunk_5_memory_6_odd[chunk_5_odd_next];
-  wire [15:0] chunk_5_memory_7_even_word = chunk_5_memory_7_even[chunk_5_even_next];
-  wire [15:0] chunk_5_memory_7_odd_word = chunk_5_memory_7_odd[chunk_5_odd_next];
-  always @(posedge clk) begin
-    if (store_even_writes_41) begin
-      chunk_5_memory_1_even[chunk_5_even_place] <= store_data[671:656];
+  wire [127:0] chunk_5_memory_even_word;
+  generate
+    for (i = 0; i < 8; i = i + 1) begin : chunk_5_memory_even
+      reg [15:0] words [0:15];
+      initial begin : words_zeros
+        integer n;
+        for (n = 0; n <= 15; n = n + 1) words[n] = 16'h0;
+      end
+      always @(posedge clk) begin
+        if (store_even_writes_40[i]) words[chunk_5_even_place] <= store_data[16*i + 640 +: 16];
+      end
+      assign chunk_5_memory_even_word[16*i +: 16] = words[chunk_5_even_next];
     end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_41) begin
-      chunk_5_memory_1_odd[chunk_5_odd_place] <= store_data[671:656];
+  endgenerate
+  wire [127:0] chunk_5_memory_odd_word;
+  generate
+    for (i = 0; i < 8; i = i + 1) begin : chunk_5_memory_odd
+      reg [15:0] words [0:15];
+      initial begin : words_zeros
+        integer n;
+        for (n = 0; n <= 15; n = n + 1) words[n] = 16'h0;
+      end
+      always @(posedge clk) begin
+        if (store_odd_writes_40[i]) words[chunk_5_odd_place] <= store_data[16*i + 640 +: 16];
+      end
+      assign chunk_5_memory_odd_word[16*i +: 16] = words[chunk_5_odd_next];
     end
-  end
+  endgenerate
   always @(posedge clk) begin
-    if (store_even_writes_42) begin
-      chunk_5_memory_2_even[chunk_5_even_place] <= store_data[687:672];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_42) begin
-      chunk_5_memory_2_odd[chunk_5_odd_place] <= store_data[687:672];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_43) begin
-      chunk_5_memory_3_even[chunk_5_even_place] <= store_data[703:688];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_43) begin
-      chunk_5_memory_3_odd[chunk_5_odd_place] <= store_data[703:688];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_44) begin
-      chunk_5_memory_4_even[chunk_5_even_place] <= store_data[719:704];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_44) begin
-      chunk_5_memory_4_odd[chunk_5_odd_place] <= store_data[719:704];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_45) begin
-      chunk_5_memory_5_even[chunk_5_even_place] <= store_data[735:720];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_45) begin
-      chunk_5_memory_5_odd[chunk_5_odd_place] <= store_data[735:720];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_46) begin
-      chunk_5_memory_6_even[chunk_5_even_place] <= store_data[751:736];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_46) begin
-      chunk_5_memory_6_odd[chunk_5_odd_place] <= store_data[751:736];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_47) begin
-      chunk_5_memory_7_even[chunk_5_even_place] <= store_data[767:752];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_47) begin
-      chunk_5_memory_7_odd[chunk_5_odd_place] <= store_data[767:752];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_40) begin
-      chunk_5_memory_even[chunk_5_even_place] <= store_data[655:640];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_40) chunk_5_memory_odd[chunk_5_odd_place] <= store_data[655:640];
-  end
-  always @(posedge clk) begin
-    chunk_5_memory_even_read <= chunk_5_memory_even_word;
-    chunk_5_memory_odd_read <= chunk_5_memory_odd_word;
-    chunk_5_memory_1_even_read <= chunk_5_memory_1_even_word;
-    chunk_5_memory_1_odd_read <= chunk_5_memory_1_odd_word;
-    chunk_5_memory_2_even_read <= chunk_5_memory_2_even_word;
-    chunk_5_memory_2_odd_read <= chunk_5_memory_2_odd_word;
-    chunk_5_memory_3_even_read <= chunk_5_memory_3_even_word;
-    chunk_5_memory_3_odd_read <= chunk_5_memory_3_odd_word;
-    chunk_5_memory_4_even_read <= chunk_5_memory_4_even_word;
-    chunk_5_memory_4_odd_read <= chunk_5_memory_4_odd_word;
-    chunk_5_memory_5_even_read <= chunk_5_memory_5_even_word;
-    chunk_5_memory_5_odd_read <= chunk_5_memory_5_odd_word;
-    chunk_5_memory_6_even_read <= chunk_5_memory_6_even_word;
-    chunk_5_memory_6_odd_read <= chunk_5_memory_6_odd_word;
-    chunk_5_memory_7_even_read <= chunk_5_memory_7_even_word;
-    chunk_5_memory_7_odd_read <= chunk_5_memory_7_odd_word;
-    chunk_5_even_next <= ((next_even_1 ^ even_flips_if_ready_1) & {4{o_ready}}) |
-        (((chunk_5_even_next & even_flips_if_ready_1) | (next_even_1 & ~even_flips_if_ready_1)) &
+    chunk_5_even_read <= chunk_5_memory_even_word;
+    chunk_5_odd_read <= chunk_5_memory_odd_word;
+    chunk_5_even_next <= ((head_even_1 ^ even_flips_if_ready_1) & {4{o_ready}}) |
+        (((chunk_5_even_next & even_flips_if_ready_1) | (head_even_1 & ~even_flips_if_ready_1)) &
             ~{4{o_ready}});
-    chunk_5_odd_next <= ((next_1[4:1] ^ flips_if_ready_1[4:1]) & {4{o_ready}}) |
-        (((chunk_5_odd_next & flips_if_ready_1[4:1]) | (next_1[4:1] & ~flips_if_ready_1[4:1])) &
+    chunk_5_odd_next <= ((head_1[4:1] ^ flips_if_ready_1[4:1]) & {4{o_ready}}) |
+        (((chunk_5_odd_next & flips_if_ready_1[4:1]) | (head_1[4:1] & ~flips_if_ready_1[4:1])) &
             ~{4{o_ready}});
-    chunk_5_is_odd <= ((next_1[0] ^ flips_if_ready_1[0]) & o_ready) |
-        (((chunk_5_is_odd & flips_if_ready_1[0]) | (next_1[0] & ~flips_if_ready_1[0])) & ~o_ready);
+    chunk_5_is_odd <= ((head_1[0] ^ flips_if_ready_1[0]) & o_ready) |
+        (((chunk_5_is_odd & flips_if_ready_1[0]) | (head_1[0] & ~flips_if_ready_1[0])) & ~o_ready);
     chunk_5_even_place <= aim_even_place | (aim_even_place & chunk_5_even_place);
     chunk_5_odd_place <= aim_odd_place | (aim_odd_place & chunk_5_odd_place);
   end
@@ -5778,240 +3731,59 @@ module utf8_transcoder_64_memory (
   // Memory, chunk_6
   // Registers with attributes are copies near their loads. The attributes keep Vivado
   // and Quartus from merging them; a redundant term in their next value, Yosys.
-  reg [15:0] chunk_6_memory_even_read;
-  reg [15:0] chunk_6_memory_odd_read;
-  reg [15:0] chunk_6_memory_1_even_read;
-  reg [15:0] chunk_6_memory_1_odd_read;
-  reg [15:0] chunk_6_memory_2_even_read;
-  reg [15:0] chunk_6_memory_2_odd_read;
-  reg [15:0] chunk_6_memory_3_even_read;
-  reg [15:0] chunk_6_memory_3_odd_read;
-  reg [15:0] chunk_6_memory_4_even_read;
-  reg [15:0] chunk_6_memory_4_odd_read;
-  reg [15:0] chunk_6_memory_5_even_read;
-  reg [15:0] chunk_6_memory_5_odd_read;
-  reg [15:0] chunk_6_memory_6_even_read;
-  reg [15:0] chunk_6_memory_6_odd_read;
-  reg [15:0] chunk_6_memory_7_even_read;
-  reg [15:0] chunk_6_memory_7_odd_read;
+  reg [127:0] chunk_6_even_read;
+  reg [127:0] chunk_6_odd_read;
   reg [3:0] chunk_6_even_next;
   reg [3:0] chunk_6_odd_next;
   reg chunk_6_is_odd;
   (* keep = "true", dont_merge *) reg [3:0] chunk_6_even_place;
   (* keep = "true", dont_merge *) reg [3:0] chunk_6_odd_place;
   initial begin
-    chunk_6_memory_even_read = 16'h0; chunk_6_memory_odd_read = 16'h0;
-    chunk_6_memory_1_even_read = 16'h0; chunk_6_memory_1_odd_read = 16'h0;
-    chunk_6_memory_2_even_read = 16'h0; chunk_6_memory_2_odd_read = 16'h0;
-    chunk_6_memory_3_even_read = 16'h0; chunk_6_memory_3_odd_read = 16'h0;
-    chunk_6_memory_4_even_read = 16'h0; chunk_6_memory_4_odd_read = 16'h0;
-    chunk_6_memory_5_even_read = 16'h0; chunk_6_memory_5_odd_read = 16'h0;
-    chunk_6_memory_6_even_read = 16'h0; chunk_6_memory_6_odd_read = 16'h0;
-    chunk_6_memory_7_even_read = 16'h0; chunk_6_memory_7_odd_read = 16'h0; chunk_6_is_odd = 1'b0;
+    chunk_6_even_read = 128'h0; chunk_6_odd_read = 128'h0; chunk_6_is_odd = 1'b0;
     chunk_6_even_place = 4'h0; chunk_6_odd_place = 4'h0;
   end
   // Memory is read without a clock, at a registered address: distributed RAM, or
   // block RAM that contains the address register.
-  reg [15:0] chunk_6_memory_1_even [0:15];
-  initial begin : chunk_6_memory_1_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_6_memory_1_even[n] = 16'h0;
-  end
-  reg [15:0] chunk_6_memory_1_odd [0:15];
-  initial begin : chunk_6_memory_1_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_6_memory_1_odd[n] = 16'h0;
-  end
-  reg [15:0] chunk_6_memory_2_even [0:15];
-  initial begin : chunk_6_memory_2_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_6_memory_2_even[n] = 16'h0;
-  end
-  reg [15:0] chunk_6_memory_2_odd [0:15];
-  initial begin : chunk_6_memory_2_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_6_memory_2_odd[n] = 16'h0;
-  end
-  reg [15:0] chunk_6_memory_3_even [0:15];
-  initial begin : chunk_6_memory_3_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_6_memory_3_even[n] = 16'h0;
-  end
-  reg [15:0] chunk_6_memory_3_odd [0:15];
-  initial begin : chunk_6_memory_3_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_6_memory_3_odd[n] = 16'h0;
-  end
-  reg [15:0] chunk_6_memory_4_even [0:15];
-  initial begin : chunk_6_memory_4_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_6_memory_4_even[n] = 16'h0;
-  end
-  reg [15:0] chunk_6_memory_4_odd [0:15];
-  initial begin : chunk_6_memory_4_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_6_memory_4_odd[n] = 16'h0;
-  end
-  reg [15:0] chunk_6_memory_5_even [0:15];
-  initial begin : chunk_6_memory_5_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_6_memory_5_even[n] = 16'h0;
-  end
-  reg [15:0] chunk_6_memory_5_odd [0:15];
-  initial begin : chunk_6_memory_5_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_6_memory_5_odd[n] = 16'h0;
-  end
-  reg [15:0] chunk_6_memory_6_even [0:15];
-  initial begin : chunk_6_memory_6_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_6_memory_6_even[n] = 16'h0;
-  end
-  reg [15:0] chunk_6_memory_6_odd [0:15];
-  initial begin : chunk_6_memory_6_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_6_memory_6_odd[n] = 16'h0;
-  end
-  reg [15:0] chunk_6_memory_7_even [0:15];
-  initial begin : chunk_6_memory_7_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_6_memory_7_even[n] = 16'h0;
-  end
-  reg [15:0] chunk_6_memory_7_odd [0:15];
-  initial begin : chunk_6_memory_7_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_6_memory_7_odd[n] = 16'h0;
-  end
-  reg [15:0] chunk_6_memory_even [0:15];
-  initial begin : chunk_6_memory_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_6_memory_even[n] = 16'h0;
-  end
-  reg [15:0] chunk_6_memory_odd [0:15];
-  initial begin : chunk_6_memory_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_6_memory_odd[n] = 16'h0;
-  end
 
-  wire [15:0] chunk_6_memory_even_word = chunk_6_memory_even[chunk_6_even_next];
-  wire [15:0] chunk_6_memory_odd_word = chunk_6_memory_odd[chunk_6_odd_next];
-  wire [15:0] chunk_6_memory_1_even_word = chunk_6_memory_1_even[chunk_6_even_next];
-  wire [15:0] chunk_6_memory_1_odd_word = chunk_6_memory_1_odd[chunk_6_odd_next];
-  wire [15:0] chunk_6_memory_2_even_word = chunk_6_memory_2_even[chunk_6_even_next];
-  wire [15:0] chunk_6_memory_2_odd_word = chunk_6_memory_2_odd[chunk_6_odd_next];
-  wire [15:0] chunk_6_memory_3_even_word = chunk_6_memory_3_even[chunk_6_even_next];
-  wire [15:0] chunk_6_memory_3_odd_word = chunk_6_memory_3_odd[chunk_6_odd_next];
-  wire [15:0] chunk_6_memory_4_even_word = chunk_6_memory_4_even[chunk_6_even_next];
-  wire [15:0] chunk_6_memory_4_odd_word = chunk_6_memory_4_odd[chunk_6_odd_next];
-  wire [15:0] chunk_6_memory_5_even_word = chunk_6_memory_5_even[chunk_6_even_next];
-  wire [15:0] chunk_6_memory_5_odd_word = chunk_6_memory_5_odd[chunk_6_odd_next];
-  wire [15:0] chunk_6_memory_6_even_word = chunk_6_memory_6_even[chunk_6_even_next];
-  wire [15:0] chunk_6_memory_6_odd_word = chunk_6_memory_6_odd[chunk_6_odd_next];
-  wire [15:0] chunk_6_memory_7_even_word = chunk_6_memory_7_even[chunk_6_even_next];
-  wire [15:0] chunk_6_memory_7_odd_word = chunk_6_memory_7_odd[chunk_6_odd_next];
-  always @(posedge clk) begin
-    if (store_even_writes_49) begin
-      chunk_6_memory_1_even[chunk_6_even_place] <= store_data[799:784];
+  wire [127:0] chunk_6_memory_even_word;
+  generate
+    for (i = 0; i < 8; i = i + 1) begin : chunk_6_memory_even
+      reg [15:0] words [0:15];
+      initial begin : words_zeros
+        integer n;
+        for (n = 0; n <= 15; n = n + 1) words[n] = 16'h0;
+      end
+      always @(posedge clk) begin
+        if (store_even_writes_48[i]) words[chunk_6_even_place] <= store_data[16*i + 768 +: 16];
+      end
+      assign chunk_6_memory_even_word[16*i +: 16] = words[chunk_6_even_next];
     end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_49) begin
-      chunk_6_memory_1_odd[chunk_6_odd_place] <= store_data[799:784];
+  endgenerate
+  wire [127:0] chunk_6_memory_odd_word;
+  generate
+    for (i = 0; i < 8; i = i + 1) begin : chunk_6_memory_odd
+      reg [15:0] words [0:15];
+      initial begin : words_zeros
+        integer n;
+        for (n = 0; n <= 15; n = n + 1) words[n] = 16'h0;
+      end
+      always @(posedge clk) begin
+        if (store_odd_writes_48[i]) words[chunk_6_odd_place] <= store_data[16*i + 768 +: 16];
+      end
+      assign chunk_6_memory_odd_word[16*i +: 16] = words[chunk_6_odd_next];
     end
-  end
+  endgenerate
   always @(posedge clk) begin
-    if (store_even_writes_50) begin
-      chunk_6_memory_2_even[chunk_6_even_place] <= store_data[815:800];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_50) begin
-      chunk_6_memory_2_odd[chunk_6_odd_place] <= store_data[815:800];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_51) begin
-      chunk_6_memory_3_even[chunk_6_even_place] <= store_data[831:816];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_51) begin
-      chunk_6_memory_3_odd[chunk_6_odd_place] <= store_data[831:816];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_52) begin
-      chunk_6_memory_4_even[chunk_6_even_place] <= store_data[847:832];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_52) begin
-      chunk_6_memory_4_odd[chunk_6_odd_place] <= store_data[847:832];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_53) begin
-      chunk_6_memory_5_even[chunk_6_even_place] <= store_data[863:848];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_53) begin
-      chunk_6_memory_5_odd[chunk_6_odd_place] <= store_data[863:848];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_54) begin
-      chunk_6_memory_6_even[chunk_6_even_place] <= store_data[879:864];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_54) begin
-      chunk_6_memory_6_odd[chunk_6_odd_place] <= store_data[879:864];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_55) begin
-      chunk_6_memory_7_even[chunk_6_even_place] <= store_data[895:880];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_55) begin
-      chunk_6_memory_7_odd[chunk_6_odd_place] <= store_data[895:880];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_48) begin
-      chunk_6_memory_even[chunk_6_even_place] <= store_data[783:768];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_48) chunk_6_memory_odd[chunk_6_odd_place] <= store_data[783:768];
-  end
-  always @(posedge clk) begin
-    chunk_6_memory_even_read <= chunk_6_memory_even_word;
-    chunk_6_memory_odd_read <= chunk_6_memory_odd_word;
-    chunk_6_memory_1_even_read <= chunk_6_memory_1_even_word;
-    chunk_6_memory_1_odd_read <= chunk_6_memory_1_odd_word;
-    chunk_6_memory_2_even_read <= chunk_6_memory_2_even_word;
-    chunk_6_memory_2_odd_read <= chunk_6_memory_2_odd_word;
-    chunk_6_memory_3_even_read <= chunk_6_memory_3_even_word;
-    chunk_6_memory_3_odd_read <= chunk_6_memory_3_odd_word;
-    chunk_6_memory_4_even_read <= chunk_6_memory_4_even_word;
-    chunk_6_memory_4_odd_read <= chunk_6_memory_4_odd_word;
-    chunk_6_memory_5_even_read <= chunk_6_memory_5_even_word;
-    chunk_6_memory_5_odd_read <= chunk_6_memory_5_odd_word;
-    chunk_6_memory_6_even_read <= chunk_6_memory_6_even_word;
-    chunk_6_memory_6_odd_read <= chunk_6_memory_6_odd_word;
-    chunk_6_memory_7_even_read <= chunk_6_memory_7_even_word;
-    chunk_6_memory_7_odd_read <= chunk_6_memory_7_odd_word;
-    chunk_6_even_next <= ((next_even_1 ^ even_flips_if_ready_1) & {4{o_ready}}) |
-        (((chunk_6_even_next & even_flips_if_ready_1) | (next_even_1 & ~even_flips_if_ready_1)) &
+    chunk_6_even_read <= chunk_6_memory_even_word;
+    chunk_6_odd_read <= chunk_6_memory_odd_word;
+    chunk_6_even_next <= ((head_even_1 ^ even_flips_if_ready_1) & {4{o_ready}}) |
+        (((chunk_6_even_next & even_flips_if_ready_1) | (head_even_1 & ~even_flips_if_ready_1)) &
             ~{4{o_ready}});
-    chunk_6_odd_next <= ((next_1[4:1] ^ flips_if_ready_1[4:1]) & {4{o_ready}}) |
-        (((chunk_6_odd_next & flips_if_ready_1[4:1]) | (next_1[4:1] & ~flips_if_ready_1[4:1])) &
+    chunk_6_odd_next <= ((head_1[4:1] ^ flips_if_ready_1[4:1]) & {4{o_ready}}) |
+        (((chunk_6_odd_next & flips_if_ready_1[4:1]) | (head_1[4:1] & ~flips_if_ready_1[4:1])) &
             ~{4{o_ready}});
-    chunk_6_is_odd <= ((next_1[0] ^ flips_if_ready_1[0]) & o_ready) |
-        (((chunk_6_is_odd & flips_if_ready_1[0]) | (next_1[0] & ~flips_if_ready_1[0])) & ~o_ready);
+    chunk_6_is_odd <= ((head_1[0] ^ flips_if_ready_1[0]) & o_ready) |
+        (((chunk_6_is_odd & flips_if_ready_1[0]) | (head_1[0] & ~flips_if_ready_1[0])) & ~o_ready);
     chunk_6_even_place <= aim_even_place | (aim_even_place & chunk_6_even_place);
     chunk_6_odd_place <= aim_odd_place | (aim_odd_place & chunk_6_odd_place);
   end
@@ -6019,240 +3791,59 @@ module utf8_transcoder_64_memory (
   // Memory, chunk_7
   // Registers with attributes are copies near their loads. The attributes keep Vivado
   // and Quartus from merging them; a redundant term in their next value, Yosys.
-  reg [15:0] chunk_7_memory_even_read;
-  reg [15:0] chunk_7_memory_odd_read;
-  reg [15:0] chunk_7_memory_1_even_read;
-  reg [15:0] chunk_7_memory_1_odd_read;
-  reg [15:0] chunk_7_memory_2_even_read;
-  reg [15:0] chunk_7_memory_2_odd_read;
-  reg [15:0] chunk_7_memory_3_even_read;
-  reg [15:0] chunk_7_memory_3_odd_read;
-  reg [15:0] chunk_7_memory_4_even_read;
-  reg [15:0] chunk_7_memory_4_odd_read;
-  reg [15:0] chunk_7_memory_5_even_read;
-  reg [15:0] chunk_7_memory_5_odd_read;
-  reg [15:0] chunk_7_memory_6_even_read;
-  reg [15:0] chunk_7_memory_6_odd_read;
-  reg [15:0] chunk_7_memory_7_even_read;
-  reg [15:0] chunk_7_memory_7_odd_read;
+  reg [127:0] chunk_7_even_read;
+  reg [127:0] chunk_7_odd_read;
   reg [3:0] chunk_7_even_next;
   reg [3:0] chunk_7_odd_next;
   reg chunk_7_is_odd;
   (* keep = "true", dont_merge *) reg [3:0] chunk_7_even_place;
   (* keep = "true", dont_merge *) reg [3:0] chunk_7_odd_place;
   initial begin
-    chunk_7_memory_even_read = 16'h0; chunk_7_memory_odd_read = 16'h0;
-    chunk_7_memory_1_even_read = 16'h0; chunk_7_memory_1_odd_read = 16'h0;
-    chunk_7_memory_2_even_read = 16'h0; chunk_7_memory_2_odd_read = 16'h0;
-    chunk_7_memory_3_even_read = 16'h0; chunk_7_memory_3_odd_read = 16'h0;
-    chunk_7_memory_4_even_read = 16'h0; chunk_7_memory_4_odd_read = 16'h0;
-    chunk_7_memory_5_even_read = 16'h0; chunk_7_memory_5_odd_read = 16'h0;
-    chunk_7_memory_6_even_read = 16'h0; chunk_7_memory_6_odd_read = 16'h0;
-    chunk_7_memory_7_even_read = 16'h0; chunk_7_memory_7_odd_read = 16'h0; chunk_7_is_odd = 1'b0;
+    chunk_7_even_read = 128'h0; chunk_7_odd_read = 128'h0; chunk_7_is_odd = 1'b0;
     chunk_7_even_place = 4'h0; chunk_7_odd_place = 4'h0;
   end
   // Memory is read without a clock, at a registered address: distributed RAM, or
   // block RAM that contains the address register.
-  reg [15:0] chunk_7_memory_1_even [0:15];
-  initial begin : chunk_7_memory_1_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_7_memory_1_even[n] = 16'h0;
-  end
-  reg [15:0] chunk_7_memory_1_odd [0:15];
-  initial begin : chunk_7_memory_1_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_7_memory_1_odd[n] = 16'h0;
-  end
-  reg [15:0] chunk_7_memory_2_even [0:15];
-  initial begin : chunk_7_memory_2_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_7_memory_2_even[n] = 16'h0;
-  end
-  reg [15:0] chunk_7_memory_2_odd [0:15];
-  initial begin : chunk_7_memory_2_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_7_memory_2_odd[n] = 16'h0;
-  end
-  reg [15:0] chunk_7_memory_3_even [0:15];
-  initial begin : chunk_7_memory_3_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_7_memory_3_even[n] = 16'h0;
-  end
-  reg [15:0] chunk_7_memory_3_odd [0:15];
-  initial begin : chunk_7_memory_3_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_7_memory_3_odd[n] = 16'h0;
-  end
-  reg [15:0] chunk_7_memory_4_even [0:15];
-  initial begin : chunk_7_memory_4_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_7_memory_4_even[n] = 16'h0;
-  end
-  reg [15:0] chunk_7_memory_4_odd [0:15];
-  initial begin : chunk_7_memory_4_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_7_memory_4_odd[n] = 16'h0;
-  end
-  reg [15:0] chunk_7_memory_5_even [0:15];
-  initial begin : chunk_7_memory_5_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_7_memory_5_even[n] = 16'h0;
-  end
-  reg [15:0] chunk_7_memory_5_odd [0:15];
-  initial begin : chunk_7_memory_5_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_7_memory_5_odd[n] = 16'h0;
-  end
-  reg [15:0] chunk_7_memory_6_even [0:15];
-  initial begin : chunk_7_memory_6_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_7_memory_6_even[n] = 16'h0;
-  end
-  reg [15:0] chunk_7_memory_6_odd [0:15];
-  initial begin : chunk_7_memory_6_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_7_memory_6_odd[n] = 16'h0;
-  end
-  reg [15:0] chunk_7_memory_7_even [0:15];
-  initial begin : chunk_7_memory_7_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_7_memory_7_even[n] = 16'h0;
-  end
-  reg [15:0] chunk_7_memory_7_odd [0:15];
-  initial begin : chunk_7_memory_7_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_7_memory_7_odd[n] = 16'h0;
-  end
-  reg [15:0] chunk_7_memory_even [0:15];
-  initial begin : chunk_7_memory_even_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_7_memory_even[n] = 16'h0;
-  end
-  reg [15:0] chunk_7_memory_odd [0:15];
-  initial begin : chunk_7_memory_odd_zeros
-    integer n;
-    for (n = 0; n <= 15; n = n + 1) chunk_7_memory_odd[n] = 16'h0;
-  end
 
-  wire [15:0] chunk_7_memory_even_word = chunk_7_memory_even[chunk_7_even_next];
-  wire [15:0] chunk_7_memory_odd_word = chunk_7_memory_odd[chunk_7_odd_next];
-  wire [15:0] chunk_7_memory_1_even_word = chunk_7_memory_1_even[chunk_7_even_next];
-  wire [15:0] chunk_7_memory_1_odd_word = chunk_7_memory_1_odd[chunk_7_odd_next];
-  wire [15:0] chunk_7_memory_2_even_word = chunk_7_memory_2_even[chunk_7_even_next];
-  wire [15:0] chunk_7_memory_2_odd_word = chunk_7_memory_2_odd[chunk_7_odd_next];
-  wire [15:0] chunk_7_memory_3_even_word = chunk_7_memory_3_even[chunk_7_even_next];
-  wire [15:0] chunk_7_memory_3_odd_word = chunk_7_memory_3_odd[chunk_7_odd_next];
-  wire [15:0] chunk_7_memory_4_even_word = chunk_7_memory_4_even[chunk_7_even_next];
-  wire [15:0] chunk_7_memory_4_odd_word = chunk_7_memory_4_odd[chunk_7_odd_next];
-  wire [15:0] chunk_7_memory_5_even_word = chunk_7_memory_5_even[chunk_7_even_next];
-  wire [15:0] chunk_7_memory_5_odd_word = chunk_7_memory_5_odd[chunk_7_odd_next];
-  wire [15:0] chunk_7_memory_6_even_word = chunk_7_memory_6_even[chunk_7_even_next];
-  wire [15:0] chunk_7_memory_6_odd_word = chunk_7_memory_6_odd[chunk_7_odd_next];
-  wire [15:0] chunk_7_memory_7_even_word = chunk_7_memory_7_even[chunk_7_even_next];
-  wire [15:0] chunk_7_memory_7_odd_word = chunk_7_memory_7_odd[chunk_7_odd_next];
-  always @(posedge clk) begin
-    if (store_even_writes_57) begin
-      chunk_7_memory_1_even[chunk_7_even_place] <= store_data[927:912];
+  wire [127:0] chunk_7_memory_even_word;
+  generate
+    for (i = 0; i < 8; i = i + 1) begin : chunk_7_memory_even
+      reg [15:0] words [0:15];
+      initial begin : words_zeros
+        integer n;
+        for (n = 0; n <= 15; n = n + 1) words[n] = 16'h0;
+      end
+      always @(posedge clk) begin
+        if (store_even_writes_56[i]) words[chunk_7_even_place] <= store_data[16*i + 896 +: 16];
+      end
+      assign chunk_7_memory_even_word[16*i +: 16] = words[chunk_7_even_next];
     end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_57) begin
-      chunk_7_memory_1_odd[chunk_7_odd_place] <= store_data[927:912];
+  endgenerate
+  wire [127:0] chunk_7_memory_odd_word;
+  generate
+    for (i = 0; i < 8; i = i + 1) begin : chunk_7_memory_odd
+      reg [15:0] words [0:15];
+      initial begin : words_zeros
+        integer n;
+        for (n = 0; n <= 15; n = n + 1) words[n] = 16'h0;
+      end
+      always @(posedge clk) begin
+        if (store_odd_writes_56[i]) words[chunk_7_odd_place] <= store_data[16*i + 896 +: 16];
+      end
+      assign chunk_7_memory_odd_word[16*i +: 16] = words[chunk_7_odd_next];
     end
-  end
+  endgenerate
   always @(posedge clk) begin
-    if (store_even_writes_58) begin
-      chunk_7_memory_2_even[chunk_7_even_place] <= store_data[943:928];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_58) begin
-      chunk_7_memory_2_odd[chunk_7_odd_place] <= store_data[943:928];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_59) begin
-      chunk_7_memory_3_even[chunk_7_even_place] <= store_data[959:944];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_59) begin
-      chunk_7_memory_3_odd[chunk_7_odd_place] <= store_data[959:944];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_60) begin
-      chunk_7_memory_4_even[chunk_7_even_place] <= store_data[975:960];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_60) begin
-      chunk_7_memory_4_odd[chunk_7_odd_place] <= store_data[975:960];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_61) begin
-      chunk_7_memory_5_even[chunk_7_even_place] <= store_data[991:976];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_61) begin
-      chunk_7_memory_5_odd[chunk_7_odd_place] <= store_data[991:976];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_62) begin
-      chunk_7_memory_6_even[chunk_7_even_place] <= store_data[1007:992];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_62) begin
-      chunk_7_memory_6_odd[chunk_7_odd_place] <= store_data[1007:992];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_63) begin
-      chunk_7_memory_7_even[chunk_7_even_place] <= store_data[1023:1008];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_63) begin
-      chunk_7_memory_7_odd[chunk_7_odd_place] <= store_data[1023:1008];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_even_writes_56) begin
-      chunk_7_memory_even[chunk_7_even_place] <= store_data[911:896];
-    end
-  end
-  always @(posedge clk) begin
-    if (store_odd_writes_56) chunk_7_memory_odd[chunk_7_odd_place] <= store_data[911:896];
-  end
-  always @(posedge clk) begin
-    chunk_7_memory_even_read <= chunk_7_memory_even_word;
-    chunk_7_memory_odd_read <= chunk_7_memory_odd_word;
-    chunk_7_memory_1_even_read <= chunk_7_memory_1_even_word;
-    chunk_7_memory_1_odd_read <= chunk_7_memory_1_odd_word;
-    chunk_7_memory_2_even_read <= chunk_7_memory_2_even_word;
-    chunk_7_memory_2_odd_read <= chunk_7_memory_2_odd_word;
-    chunk_7_memory_3_even_read <= chunk_7_memory_3_even_word;
-    chunk_7_memory_3_odd_read <= chunk_7_memory_3_odd_word;
-    chunk_7_memory_4_even_read <= chunk_7_memory_4_even_word;
-    chunk_7_memory_4_odd_read <= chunk_7_memory_4_odd_word;
-    chunk_7_memory_5_even_read <= chunk_7_memory_5_even_word;
-    chunk_7_memory_5_odd_read <= chunk_7_memory_5_odd_word;
-    chunk_7_memory_6_even_read <= chunk_7_memory_6_even_word;
-    chunk_7_memory_6_odd_read <= chunk_7_memory_6_odd_word;
-    chunk_7_memory_7_even_read <= chunk_7_memory_7_even_word;
-    chunk_7_memory_7_odd_read <= chunk_7_memory_7_odd_word;
-    chunk_7_even_next <= ((next_even_1 ^ even_flips_if_ready_1) & {4{o_ready}}) |
-        (((chunk_7_even_next & even_flips_if_ready_1) | (next_even_1 & ~even_flips_if_ready_1)) &
+    chunk_7_even_read <= chunk_7_memory_even_word;
+    chunk_7_odd_read <= chunk_7_memory_odd_word;
+    chunk_7_even_next <= ((head_even_1 ^ even_flips_if_ready_1) & {4{o_ready}}) |
+        (((chunk_7_even_next & even_flips_if_ready_1) | (head_even_1 & ~even_flips_if_ready_1)) &
             ~{4{o_ready}});
-    chunk_7_odd_next <= ((next_1[4:1] ^ flips_if_ready_1[4:1]) & {4{o_ready}}) |
-        (((chunk_7_odd_next & flips_if_ready_1[4:1]) | (next_1[4:1] & ~flips_if_ready_1[4:1])) &
+    chunk_7_odd_next <= ((head_1[4:1] ^ flips_if_ready_1[4:1]) & {4{o_ready}}) |
+        (((chunk_7_odd_next & flips_if_ready_1[4:1]) | (head_1[4:1] & ~flips_if_ready_1[4:1])) &
             ~{4{o_ready}});
-    chunk_7_is_odd <= ((next_1[0] ^ flips_if_ready_1[0]) & o_ready) |
-        (((chunk_7_is_odd & flips_if_ready_1[0]) | (next_1[0] & ~flips_if_ready_1[0])) & ~o_ready);
+    chunk_7_is_odd <= ((head_1[0] ^ flips_if_ready_1[0]) & o_ready) |
+        (((chunk_7_is_odd & flips_if_ready_1[0]) | (head_1[0] & ~flips_if_ready_1[0])) & ~o_ready);
     chunk_7_even_place <= aim_even_place | (aim_even_place & chunk_7_even_place);
     chunk_7_odd_place <= aim_odd_place | (aim_odd_place & chunk_7_odd_place);
   end
@@ -6263,14 +3854,14 @@ module utf8_transcoder_64_memory (
   (* keep = "true", dont_merge *) reg chunk_8_even_writes;
   (* keep = "true", dont_merge *) reg chunk_8_odd_writes;
   (* keep = "true", dont_merge *) reg [3:0] chunk_8_place;
-  reg [65:0] chunk_8_memory_even_read;
-  reg [65:0] chunk_8_memory_odd_read;
+  reg [65:0] chunk_8_even_read;
+  reg [65:0] chunk_8_odd_read;
   reg [3:0] chunk_8_even_next;
   reg [3:0] chunk_8_odd_next;
   reg chunk_8_is_odd;
   initial begin
     chunk_8_even_writes = 1'b0; chunk_8_odd_writes = 1'b0; chunk_8_place = 4'h0;
-    chunk_8_memory_even_read = 66'h0; chunk_8_memory_odd_read = 66'h0; chunk_8_is_odd = 1'b0;
+    chunk_8_even_read = 66'h0; chunk_8_odd_read = 66'h0; chunk_8_is_odd = 1'b0;
   end
   // Memory is read without a clock, at a registered address: distributed RAM, or
   // block RAM that contains the address register.
@@ -6313,149 +3904,37 @@ module utf8_transcoder_64_memory (
           (aim_valid & aim_newest[0] & chunk_8_odd_writes);
       chunk_8_place <= aim_newest[4:1] | (aim_newest[4:1] & chunk_8_place);
     end
-    chunk_8_memory_even_read <= chunk_8_memory_even_word;
-    chunk_8_memory_odd_read <= chunk_8_memory_odd_word;
-    chunk_8_even_next <= ((next_even_2 ^ even_flips_if_ready_2) & {4{o_ready}}) |
-        (((chunk_8_even_next & even_flips_if_ready_2) | (next_even_2 & ~even_flips_if_ready_2)) &
+    chunk_8_even_read <= chunk_8_memory_even_word;
+    chunk_8_odd_read <= chunk_8_memory_odd_word;
+    chunk_8_even_next <= ((head_even_2 ^ even_flips_if_ready_2) & {4{o_ready}}) |
+        (((chunk_8_even_next & even_flips_if_ready_2) | (head_even_2 & ~even_flips_if_ready_2)) &
             ~{4{o_ready}});
-    chunk_8_odd_next <= ((next_2[4:1] ^ flips_if_ready_2[4:1]) & {4{o_ready}}) |
-        (((chunk_8_odd_next & flips_if_ready_2[4:1]) | (next_2[4:1] & ~flips_if_ready_2[4:1])) &
+    chunk_8_odd_next <= ((head_2[4:1] ^ flips_if_ready_2[4:1]) & {4{o_ready}}) |
+        (((chunk_8_odd_next & flips_if_ready_2[4:1]) | (head_2[4:1] & ~flips_if_ready_2[4:1])) &
             ~{4{o_ready}});
-    chunk_8_is_odd <= ((next_2[0] ^ flips_if_ready_2[0]) & o_ready) |
-        (((chunk_8_is_odd & flips_if_ready_2[0]) | (next_2[0] & ~flips_if_ready_2[0])) & ~o_ready);
+    chunk_8_is_odd <= ((head_2[0] ^ flips_if_ready_2[0]) & o_ready) |
+        (((chunk_8_is_odd & flips_if_ready_2[0]) | (head_2[0] & ~flips_if_ready_2[0])) & ~o_ready);
   end
 
   // Outputs
-  assign chunk_0_memory_out = (chunk_0_memory_odd_read & {16{chunk_0_is_odd}}) |
-      (chunk_0_memory_even_read & ~{16{chunk_0_is_odd}});
-  assign chunk_0_memory_1_out = (chunk_0_memory_1_odd_read & {16{chunk_0_is_odd}}) |
-      (chunk_0_memory_1_even_read & ~{16{chunk_0_is_odd}});
-  assign chunk_0_memory_2_out = (chunk_0_memory_2_odd_read & {16{chunk_0_is_odd}}) |
-      (chunk_0_memory_2_even_read & ~{16{chunk_0_is_odd}});
-  assign chunk_0_memory_3_out = (chunk_0_memory_3_odd_read & {16{chunk_0_is_odd}}) |
-      (chunk_0_memory_3_even_read & ~{16{chunk_0_is_odd}});
-  assign chunk_0_memory_4_out = (chunk_0_memory_4_odd_read & {16{chunk_0_is_odd}}) |
-      (chunk_0_memory_4_even_read & ~{16{chunk_0_is_odd}});
-  assign chunk_0_memory_5_out = (chunk_0_memory_5_odd_read & {16{chunk_0_is_odd}}) |
-      (chunk_0_memory_5_even_read & ~{16{chunk_0_is_odd}});
-  assign chunk_0_memory_6_out = (chunk_0_memory_6_odd_read & {16{chunk_0_is_odd}}) |
-      (chunk_0_memory_6_even_read & ~{16{chunk_0_is_odd}});
-  assign chunk_0_memory_7_out = (chunk_0_memory_7_odd_read & {16{chunk_0_is_odd}}) |
-      (chunk_0_memory_7_even_read & ~{16{chunk_0_is_odd}});
-  assign chunk_1_memory_out = (chunk_1_memory_odd_read & {16{chunk_1_is_odd}}) |
-      (chunk_1_memory_even_read & ~{16{chunk_1_is_odd}});
-  assign chunk_1_memory_1_out = (chunk_1_memory_1_odd_read & {16{chunk_1_is_odd}}) |
-      (chunk_1_memory_1_even_read & ~{16{chunk_1_is_odd}});
-  assign chunk_1_memory_2_out = (chunk_1_memory_2_odd_read & {16{chunk_1_is_odd}}) |
-      (chunk_1_memory_2_even_read & ~{16{chunk_1_is_odd}});
-  assign chunk_1_memory_3_out = (chunk_1_memory_3_odd_read & {16{chunk_1_is_odd}}) |
-      (chunk_1_memory_3_even_read & ~{16{chunk_1_is_odd}});
-  assign chunk_1_memory_4_out = (chunk_1_memory_4_odd_read & {16{chunk_1_is_odd}}) |
-      (chunk_1_memory_4_even_read & ~{16{chunk_1_is_odd}});
-  assign chunk_1_memory_5_out = (chunk_1_memory_5_odd_read & {16{chunk_1_is_odd}}) |
-      (chunk_1_memory_5_even_read & ~{16{chunk_1_is_odd}});
-  assign chunk_1_memory_6_out = (chunk_1_memory_6_odd_read & {16{chunk_1_is_odd}}) |
-      (chunk_1_memory_6_even_read & ~{16{chunk_1_is_odd}});
-  assign chunk_1_memory_7_out = (chunk_1_memory_7_odd_read & {16{chunk_1_is_odd}}) |
-      (chunk_1_memory_7_even_read & ~{16{chunk_1_is_odd}});
-  assign chunk_2_memory_out = (chunk_2_memory_odd_read & {16{chunk_2_is_odd}}) |
-      (chunk_2_memory_even_read & ~{16{chunk_2_is_odd}});
-  assign chunk_2_memory_1_out = (chunk_2_memory_1_odd_read & {16{chunk_2_is_odd}}) |
-      (chunk_2_memory_1_even_read & ~{16{chunk_2_is_odd}});
-  assign chunk_2_memory_2_out = (chunk_2_memory_2_odd_read & {16{chunk_2_is_odd}}) |
-      (chunk_2_memory_2_even_read & ~{16{chunk_2_is_odd}});
-  assign chunk_2_memory_3_out = (chunk_2_memory_3_odd_read & {16{chunk_2_is_odd}}) |
-      (chunk_2_memory_3_even_read & ~{16{chunk_2_is_odd}});
-  assign chunk_2_memory_4_out = (chunk_2_memory_4_odd_read & {16{chunk_2_is_odd}}) |
-      (chunk_2_memory_4_even_read & ~{16{chunk_2_is_odd}});
-  assign chunk_2_memory_5_out = (chunk_2_memory_5_odd_read & {16{chunk_2_is_odd}}) |
-      (chunk_2_memory_5_even_read & ~{16{chunk_2_is_odd}});
-  assign chunk_2_memory_6_out = (chunk_2_memory_6_odd_read & {16{chunk_2_is_odd}}) |
-      (chunk_2_memory_6_even_read & ~{16{chunk_2_is_odd}});
-  assign chunk_2_memory_7_out = (chunk_2_memory_7_odd_read & {16{chunk_2_is_odd}}) |
-      (chunk_2_memory_7_even_read & ~{16{chunk_2_is_odd}});
-  assign chunk_3_memory_out = (chunk_3_memory_odd_read & {16{chunk_3_is_odd}}) |
-      (chunk_3_memory_even_read & ~{16{chunk_3_is_odd}});
-  assign chunk_3_memory_1_out = (chunk_3_memory_1_odd_read & {16{chunk_3_is_odd}}) |
-      (chunk_3_memory_1_even_read & ~{16{chunk_3_is_odd}});
-  assign chunk_3_memory_2_out = (chunk_3_memory_2_odd_read & {16{chunk_3_is_odd}}) |
-      (chunk_3_memory_2_even_read & ~{16{chunk_3_is_odd}});
-  assign chunk_3_memory_3_out = (chunk_3_memory_3_odd_read & {16{chunk_3_is_odd}}) |
-      (chunk_3_memory_3_even_read & ~{16{chunk_3_is_odd}});
-  assign chunk_3_memory_4_out = (chunk_3_memory_4_odd_read & {16{chunk_3_is_odd}}) |
-      (chunk_3_memory_4_even_read & ~{16{chunk_3_is_odd}});
-  assign chunk_3_memory_5_out = (chunk_3_memory_5_odd_read & {16{chunk_3_is_odd}}) |
-      (chunk_3_memory_5_even_read & ~{16{chunk_3_is_odd}});
-  assign chunk_3_memory_6_out = (chunk_3_memory_6_odd_read & {16{chunk_3_is_odd}}) |
-      (chunk_3_memory_6_even_read & ~{16{chunk_3_is_odd}});
-  assign chunk_3_memory_7_out = (chunk_3_memory_7_odd_read & {16{chunk_3_is_odd}}) |
-      (chunk_3_memory_7_even_read & ~{16{chunk_3_is_odd}});
-  assign chunk_4_memory_out = (chunk_4_memory_odd_read & {16{chunk_4_is_odd}}) |
-      (chunk_4_memory_even_read & ~{16{chunk_4_is_odd}});
-  assign chunk_4_memory_1_out = (chunk_4_memory_1_odd_read & {16{chunk_4_is_odd}}) |
-      (chunk_4_memory_1_even_read & ~{16{chunk_4_is_odd}});
-  assign chunk_4_memory_2_out = (chunk_4_memory_2_odd_read & {16{chunk_4_is_odd}}) |
-      (chunk_4_memory_2_even_read & ~{16{chunk_4_is_odd}});
-  assign chunk_4_memory_3_out = (chunk_4_memory_3_odd_read & {16{chunk_4_is_odd}}) |
-      (chunk_4_memory_3_even_read & ~{16{chunk_4_is_odd}});
-  assign chunk_4_memory_4_out = (chunk_4_memory_4_odd_read & {16{chunk_4_is_odd}}) |
-      (chunk_4_memory_4_even_read & ~{16{chunk_4_is_odd}});
-  assign chunk_4_memory_5_out = (chunk_4_memory_5_odd_read & {16{chunk_4_is_odd}}) |
-      (chunk_4_memory_5_even_read & ~{16{chunk_4_is_odd}});
-  assign chunk_4_memory_6_out = (chunk_4_memory_6_odd_read & {16{chunk_4_is_odd}}) |
-      (chunk_4_memory_6_even_read & ~{16{chunk_4_is_odd}});
-  assign chunk_4_memory_7_out = (chunk_4_memory_7_odd_read & {16{chunk_4_is_odd}}) |
-      (chunk_4_memory_7_even_read & ~{16{chunk_4_is_odd}});
-  assign chunk_5_memory_out = (chunk_5_memory_odd_read & {16{chunk_5_is_odd}}) |
-      (chunk_5_memory_even_read & ~{16{chunk_5_is_odd}});
-  assign chunk_5_memory_1_out = (chunk_5_memory_1_odd_read & {16{chunk_5_is_odd}}) |
-      (chunk_5_memory_1_even_read & ~{16{chunk_5_is_odd}});
-  assign chunk_5_memory_2_out = (chunk_5_memory_2_odd_read & {16{chunk_5_is_odd}}) |
-      (chunk_5_memory_2_even_read & ~{16{chunk_5_is_odd}});
-  assign chunk_5_memory_3_out = (chunk_5_memory_3_odd_read & {16{chunk_5_is_odd}}) |
-      (chunk_5_memory_3_even_read & ~{16{chunk_5_is_odd}});
-  assign chunk_5_memory_4_out = (chunk_5_memory_4_odd_read & {16{chunk_5_is_odd}}) |
-      (chunk_5_memory_4_even_read & ~{16{chunk_5_is_odd}});
-  assign chunk_5_memory_5_out = (chunk_5_memory_5_odd_read & {16{chunk_5_is_odd}}) |
-      (chunk_5_memory_5_even_read & ~{16{chunk_5_is_odd}});
-  assign chunk_5_memory_6_out = (chunk_5_memory_6_odd_read & {16{chunk_5_is_odd}}) |
-      (chunk_5_memory_6_even_read & ~{16{chunk_5_is_odd}});
-  assign chunk_5_memory_7_out = (chunk_5_memory_7_odd_read & {16{chunk_5_is_odd}}) |
-      (chunk_5_memory_7_even_read & ~{16{chunk_5_is_odd}});
-  assign chunk_6_memory_out = (chunk_6_memory_odd_read & {16{chunk_6_is_odd}}) |
-      (chunk_6_memory_even_read & ~{16{chunk_6_is_odd}});
-  assign chunk_6_memory_1_out = (chunk_6_memory_1_odd_read & {16{chunk_6_is_odd}}) |
-      (chunk_6_memory_1_even_read & ~{16{chunk_6_is_odd}});
-  assign chunk_6_memory_2_out = (chunk_6_memory_2_odd_read & {16{chunk_6_is_odd}}) |
-      (chunk_6_memory_2_even_read & ~{16{chunk_6_is_odd}});
-  assign chunk_6_memory_3_out = (chunk_6_memory_3_odd_read & {16{chunk_6_is_odd}}) |
-      (chunk_6_memory_3_even_read & ~{16{chunk_6_is_odd}});
-  assign chunk_6_memory_4_out = (chunk_6_memory_4_odd_read & {16{chunk_6_is_odd}}) |
-      (chunk_6_memory_4_even_read & ~{16{chunk_6_is_odd}});
-  assign chunk_6_memory_5_out = (chunk_6_memory_5_odd_read & {16{chunk_6_is_odd}}) |
-      (chunk_6_memory_5_even_read & ~{16{chunk_6_is_odd}});
-  assign chunk_6_memory_6_out = (chunk_6_memory_6_odd_read & {16{chunk_6_is_odd}}) |
-      (chunk_6_memory_6_even_read & ~{16{chunk_6_is_odd}});
-  assign chunk_6_memory_7_out = (chunk_6_memory_7_odd_read & {16{chunk_6_is_odd}}) |
-      (chunk_6_memory_7_even_read & ~{16{chunk_6_is_odd}});
-  assign chunk_7_memory_out = (chunk_7_memory_odd_read & {16{chunk_7_is_odd}}) |
-      (chunk_7_memory_even_read & ~{16{chunk_7_is_odd}});
-  assign chunk_7_memory_1_out = (chunk_7_memory_1_odd_read & {16{chunk_7_is_odd}}) |
-      (chunk_7_memory_1_even_read & ~{16{chunk_7_is_odd}});
-  assign chunk_7_memory_2_out = (chunk_7_memory_2_odd_read & {16{chunk_7_is_odd}}) |
-      (chunk_7_memory_2_even_read & ~{16{chunk_7_is_odd}});
-  assign chunk_7_memory_3_out = (chunk_7_memory_3_odd_read & {16{chunk_7_is_odd}}) |
-      (chunk_7_memory_3_even_read & ~{16{chunk_7_is_odd}});
-  assign chunk_7_memory_4_out = (chunk_7_memory_4_odd_read & {16{chunk_7_is_odd}}) |
-      (chunk_7_memory_4_even_read & ~{16{chunk_7_is_odd}});
-  assign chunk_7_memory_5_out = (chunk_7_memory_5_odd_read & {16{chunk_7_is_odd}}) |
-      (chunk_7_memory_5_even_read & ~{16{chunk_7_is_odd}});
-  assign chunk_7_memory_6_out = (chunk_7_memory_6_odd_read & {16{chunk_7_is_odd}}) |
-      (chunk_7_memory_6_even_read & ~{16{chunk_7_is_odd}});
-  assign chunk_7_memory_7_out = (chunk_7_memory_7_odd_read & {16{chunk_7_is_odd}}) |
-      (chunk_7_memory_7_even_read & ~{16{chunk_7_is_odd}});
-  assign chunk_8_memory_out = (chunk_8_memory_odd_read & {66{chunk_8_is_odd}}) |
-      (chunk_8_memory_even_read & ~{66{chunk_8_is_odd}});
+  assign chunk_0_out = (chunk_0_odd_read & {128{chunk_0_is_odd}}) |
+      (chunk_0_even_read & ~{128{chunk_0_is_odd}});
+  assign chunk_1_out = (chunk_1_odd_read & {128{chunk_1_is_odd}}) |
+      (chunk_1_even_read & ~{128{chunk_1_is_odd}});
+  assign chunk_2_out = (chunk_2_odd_read & {128{chunk_2_is_odd}}) |
+      (chunk_2_even_read & ~{128{chunk_2_is_odd}});
+  assign chunk_3_out = (chunk_3_odd_read & {128{chunk_3_is_odd}}) |
+      (chunk_3_even_read & ~{128{chunk_3_is_odd}});
+  assign chunk_4_out = (chunk_4_odd_read & {128{chunk_4_is_odd}}) |
+      (chunk_4_even_read & ~{128{chunk_4_is_odd}});
+  assign chunk_5_out = (chunk_5_odd_read & {128{chunk_5_is_odd}}) |
+      (chunk_5_even_read & ~{128{chunk_5_is_odd}});
+  assign chunk_6_out = (chunk_6_odd_read & {128{chunk_6_is_odd}}) |
+      (chunk_6_even_read & ~{128{chunk_6_is_odd}});
+  assign chunk_7_out = (chunk_7_odd_read & {128{chunk_7_is_odd}}) |
+      (chunk_7_even_read & ~{128{chunk_7_is_odd}});
+  assign chunk_8_out = (chunk_8_odd_read & {66{chunk_8_is_odd}}) |
+      (chunk_8_even_read & ~{66{chunk_8_is_odd}});
 endmodule
 
 module utf8_transcoder_64_flow_control (
@@ -6468,17 +3947,17 @@ module utf8_transcoder_64_flow_control (
   input wire [5:0] give_newest,
   input wire [5:0] held_newest,
   output reg o_valid,
-  output reg [5:0] next,
+  output reg [5:0] head,
   output reg [5:0] flips_if_ready,
-  output reg [5:0] next_1,
+  output reg [5:0] head_1,
   (* keep = "true", dont_merge *) output reg [5:0] flips_if_ready_1,
-  output reg [5:0] next_2,
+  output reg [5:0] head_2,
   (* keep = "true", dont_merge *) output reg [5:0] flips_if_ready_2,
-  output reg [3:0] next_even,
+  output reg [3:0] head_even,
   output reg [3:0] even_flips_if_ready,
-  output reg [3:0] next_even_1,
+  output reg [3:0] head_even_1,
   (* keep = "true", dont_merge *) output reg [3:0] even_flips_if_ready_1,
-  output reg [3:0] next_even_2,
+  output reg [3:0] head_even_2,
   (* keep = "true", dont_merge *) output reg [3:0] even_flips_if_ready_2,
   output reg ready,
   (* keep = "true", dont_merge *) output reg accepts
@@ -6521,16 +4000,16 @@ module utf8_transcoder_64_flow_control (
     there_3 = 1'b0; first = 1'b0; second = 1'b0; odd_first = 1'b0; odd_second = 1'b0;
     flips_same = 5'h0; flips_after = 5'h0; even_first = 1'b0; even_second = 1'b0;
     even_flips_same = 4'h0; even_flips_after = 4'h0; accepted_before = 6'h0; given = 6'h0;
-    newest = 6'h0; outstanding = 6'h0; ready = 1'b0; o_valid = 1'b0; next = 6'h1;
-    flips_if_ready = 6'h0; next_1 = 6'h1; flips_if_ready_1 = 6'h0; next_2 = 6'h1;
-    flips_if_ready_2 = 6'h0; next_even = 4'h1; even_flips_if_ready = 4'h0; next_even_1 = 4'h1;
-    even_flips_if_ready_1 = 4'h0; next_even_2 = 4'h1; even_flips_if_ready_2 = 4'h0; accepts = 1'b0;
+    newest = 6'h0; outstanding = 6'h0; ready = 1'b0; o_valid = 1'b0; head = 6'h1;
+    flips_if_ready = 6'h0; head_1 = 6'h1; flips_if_ready_1 = 6'h0; head_2 = 6'h1;
+    flips_if_ready_2 = 6'h0; head_even = 4'h1; even_flips_if_ready = 4'h0; head_even_1 = 4'h1;
+    even_flips_if_ready_1 = 4'h0; head_even_2 = 4'h1; even_flips_if_ready_2 = 4'h0; accepts = 1'b0;
   end
 
-  wire [3:0] logic_1 = ((next[4:1] ^ {&next[3:1], &next[2:1], next[1], 1'b1}) & {4{next[0]}}) |
-      (next[4:1] & ~{4{next[0]}});
+  wire [3:0] logic_1 = ((head[4:1] ^ {&head[3:1], &head[2:1], head[1], 1'b1}) & {4{head[0]}}) |
+      (head[4:1] & ~{4{head[0]}});
   wire [6:0] logic_2 = {split_newest, i_valid} + {given, accepts};
-  wire [6:0] logic_3 = {newest, ready} + {~next, 1'b1};
+  wire [6:0] logic_3 = {newest, ready} + {~head, 1'b1};
   wire ready_next = (outstanding[5:4] == 2'b00) | (outstanding[5:3] == 3'b010) |
       (outstanding[5:1] == 5'hC) | (outstanding == 6'h1A) | (outstanding[5:1] == 5'h1F) |
       ((outstanding == 6'h1B) & ~ready);
@@ -6572,17 +4051,17 @@ module utf8_transcoder_64_flow_control (
       outstanding <= 6'h0;
       ready <= 1'b0;
       o_valid <= 1'b0;
-      next <= 6'h1;
+      head <= 6'h1;
       flips_if_ready <= 6'h0;
-      next_1 <= 6'h1;
+      head_1 <= 6'h1;
       flips_if_ready_1 <= 6'h0;
-      next_2 <= 6'h1;
+      head_2 <= 6'h1;
       flips_if_ready_2 <= 6'h0;
-      next_even <= 4'h1;
+      head_even <= 4'h1;
       even_flips_if_ready <= 4'h0;
-      next_even_1 <= 4'h1;
+      head_even_1 <= 4'h1;
       even_flips_if_ready_1 <= 4'h0;
-      next_even_2 <= 4'h1;
+      head_even_2 <= 4'h1;
       even_flips_if_ready_2 <= 4'h0;
       accepts <= 1'b0;
     end else begin
@@ -6593,31 +4072,31 @@ module utf8_transcoder_64_flow_control (
           held_newest[2] ^ (held_newest[1:0] == 2'b11),
           (held_newest[1:0] == 2'b01) | (held_newest[1:0] == 2'b10),
           ~held_newest[0]};
-      differs_0 <= {arriving_0[5:4] != next[5:4],
-          arriving_0[3:2] != next[3:2],
-          arriving_0[1:0] != next[1:0]};
+      differs_0 <= {arriving_0[5:4] != head[5:4],
+          arriving_0[3:2] != head[3:2],
+          arriving_0[1:0] != head[1:0]};
       arriving_1 <= held_newest;
-      differs_1 <= {arriving_1[5:4] != next[5:4],
-          arriving_1[3:2] != next[3:2],
-          arriving_1[1:0] != next[1:0]};
+      differs_1 <= {arriving_1[5:4] != head[5:4],
+          arriving_1[3:2] != head[3:2],
+          arriving_1[1:0] != head[1:0]};
       arriving_2 <= {held_newest[5] ^ ((held_newest[1:0] == 2'b00) & (&(~held_newest[4:2]))),
           held_newest[4] ^ ((held_newest[1:0] == 2'b00) & (&(~held_newest[3:2]))),
           held_newest[3] ^ ((held_newest[1:0] == 2'b00) & ~held_newest[2]),
           held_newest[2] ^ (held_newest[1:0] == 2'b00),
           (held_newest[1:0] == 2'b00) | (held_newest[1:0] == 2'b11),
           ~held_newest[0]};
-      differs_2 <= {arriving_2[5:4] != next[5:4],
-          arriving_2[3:2] != next[3:2],
-          arriving_2[1:0] != next[1:0]};
+      differs_2 <= {arriving_2[5:4] != head[5:4],
+          arriving_2[3:2] != head[3:2],
+          arriving_2[1:0] != head[1:0]};
       arriving_3 <= {held_newest[5] ^ (~held_newest[1] & (&(~held_newest[4:2]))),
           held_newest[4] ^ (~held_newest[1] & (&(~held_newest[3:2]))),
           held_newest[3] ^ (~held_newest[1] & ~held_newest[2]),
           held_newest[2] ^ ~held_newest[1],
           ~held_newest[1],
           held_newest[0]};
-      differs_3 <= {arriving_3[5:4] != next[5:4],
-          arriving_3[3:2] != next[3:2],
-          arriving_3[1:0] != next[1:0]};
+      differs_3 <= {arriving_3[5:4] != head[5:4],
+          arriving_3[3:2] != head[3:2],
+          arriving_3[1:0] != head[1:0]};
       arriving_4 <= {held_newest[5] ^
           ((~held_newest[1] | (held_newest[1:0] == 2'b10)) & (&(~held_newest[4:2]))),
           held_newest[4] ^
@@ -6626,9 +4105,9 @@ module utf8_transcoder_64_flow_control (
           held_newest[2] ^ (~held_newest[1] | (held_newest[1:0] == 2'b10)),
           (held_newest[1:0] == 2'b01) | (held_newest[1:0] == 2'b10),
           ~held_newest[0]};
-      differs_4 <= {arriving_4[5:4] != next[5:4],
-          arriving_4[3:2] != next[3:2],
-          arriving_4[1:0] != next[1:0]};
+      differs_4 <= {arriving_4[5:4] != head[5:4],
+          arriving_4[3:2] != head[3:2],
+          arriving_4[1:0] != head[1:0]};
       there_0 <= ((|differs_1) & was_taken) | ((|differs_0) & ~was_taken);
       there_1 <= ((|differs_2) & was_taken) | ((|differs_1) & ~was_taken);
       there_2 <= ((|differs_3) & was_taken) | ((|differs_2) & ~was_taken);
@@ -6637,62 +4116,62 @@ module utf8_transcoder_64_flow_control (
           (((there_1 & was_taken) | (there_0 & ~was_taken)) & ~(o_valid & o_ready));
       second <= (((there_3 & was_taken) | (there_2 & ~was_taken)) & o_valid & o_ready) |
           (((there_2 & was_taken) | (there_1 & ~was_taken)) & ~(o_valid & o_ready));
-      odd_first <= (((there_2 & was_taken) | (there_1 & ~was_taken)) & ~next[0] & o_valid &
+      odd_first <= (((there_2 & was_taken) | (there_1 & ~was_taken)) & ~head[0] & o_valid &
           o_ready) |
-          (((there_1 & was_taken) | (there_0 & ~was_taken)) & next[0] & ~(o_valid & o_ready));
-      odd_second <= (((there_3 & was_taken) | (there_2 & ~was_taken)) & next[0] & o_valid &
+          (((there_1 & was_taken) | (there_0 & ~was_taken)) & head[0] & ~(o_valid & o_ready));
+      odd_second <= (((there_3 & was_taken) | (there_2 & ~was_taken)) & head[0] & o_valid &
           o_ready) |
-          (((there_2 & was_taken) | (there_1 & ~was_taken)) & ~next[0] & ~(o_valid & o_ready));
-      flips_same[4:1] <= {&next[4:1], &next[3:1], &next[2:1], next[1]};
-      flips_after <= ({&(next[4:1] ^ {&next[3:1], &next[2:1], next[1], 1'b1}),
-          &(next[3:1] ^ {&next[2:1], next[1], 1'b1}),
-          &(next[2:1] ^ {next[1], 1'b1}),
-          ~next[1],
+          (((there_2 & was_taken) | (there_1 & ~was_taken)) & ~head[0] & ~(o_valid & o_ready));
+      flips_same[4:1] <= {&head[4:1], &head[3:1], &head[2:1], head[1]};
+      flips_after <= ({&(head[4:1] ^ {&head[3:1], &head[2:1], head[1], 1'b1}),
+          &(head[3:1] ^ {&head[2:1], head[1], 1'b1}),
+          &(head[2:1] ^ {head[1], 1'b1}),
+          ~head[1],
           1'b1} &
-          {5{next[0]}}) |
-          ({&next[4:1], &next[3:1], &next[2:1], next[1], 1'b1} & ~{5{next[0]}});
-      even_first <= (((there_2 & was_taken) | (there_1 & ~was_taken)) & next[0] & o_valid &
+          {5{head[0]}}) |
+          ({&head[4:1], &head[3:1], &head[2:1], head[1], 1'b1} & ~{5{head[0]}});
+      even_first <= (((there_2 & was_taken) | (there_1 & ~was_taken)) & head[0] & o_valid &
           o_ready) |
-          (((there_1 & was_taken) | (there_0 & ~was_taken)) & ~next[0] & ~(o_valid & o_ready));
-      even_second <= (((there_3 & was_taken) | (there_2 & ~was_taken)) & ~next[0] & o_valid &
+          (((there_1 & was_taken) | (there_0 & ~was_taken)) & ~head[0] & ~(o_valid & o_ready));
+      even_second <= (((there_3 & was_taken) | (there_2 & ~was_taken)) & ~head[0] & o_valid &
           o_ready) |
-          (((there_2 & was_taken) | (there_1 & ~was_taken)) & next[0] & ~(o_valid & o_ready));
+          (((there_2 & was_taken) | (there_1 & ~was_taken)) & head[0] & ~(o_valid & o_ready));
       even_flips_same[3:1] <= {&logic_1[2:0],
           &logic_1[1:0],
-          (~next[1] & next[0]) | (next[1] & ~next[0])};
+          (~head[1] & head[0]) | (head[1] & ~head[0])};
       even_flips_after <= ({&(logic_1[2:0] ^ {&logic_1[1:0], logic_1[0], 1'b1}),
           &(logic_1[1:0] ^ {logic_1[0], 1'b1}),
           ~logic_1[0],
           1'b1} &
-          {4{~next[0]}}) |
-          ({&logic_1[2:0], &logic_1[1:0], logic_1[0], 1'b1} & ~{4{~next[0]}});
+          {4{~head[0]}}) |
+          ({&logic_1[2:0], &logic_1[1:0], logic_1[0], 1'b1} & ~{4{~head[0]}});
       accepted_before <= sums_newest;
       given <= give_newest - accepted_before;
       newest <= logic_2[6:1];
       outstanding <= logic_3[6:1];
       ready <= ready_next;
       o_valid <= (second & o_valid & o_ready) | (first & ~(o_valid & o_ready));
-      next <= ((next ^ flips_if_ready) & {6{o_ready}}) | (next & ~{6{o_ready}});
+      head <= ((head ^ flips_if_ready) & {6{o_ready}}) | (head & ~{6{o_ready}});
       flips_if_ready <= {logic_4, (second & o_valid & o_ready) | (first & ~(o_valid & o_ready))};
-      next_1 <= ((next ^ flips_if_ready) & {6{o_ready}}) |
-          (((next_1 & flips_if_ready) | (next & ~flips_if_ready)) & ~{6{o_ready}});
+      head_1 <= ((head ^ flips_if_ready) & {6{o_ready}}) |
+          (((head_1 & flips_if_ready) | (head & ~flips_if_ready)) & ~{6{o_ready}});
       flips_if_ready_1 <= {logic_4, (second & o_valid & o_ready) | (first & ~(o_valid & o_ready))} |
           ({logic_4, (second & o_valid & o_ready) | (first & ~(o_valid & o_ready))} &
               flips_if_ready_1);
-      next_2 <= ((next ^ flips_if_ready) & {6{o_ready}}) |
-          (((next_2 & flips_if_ready) | (next & ~flips_if_ready)) & ~{6{o_ready}});
+      head_2 <= ((head ^ flips_if_ready) & {6{o_ready}}) |
+          (((head_2 & flips_if_ready) | (head & ~flips_if_ready)) & ~{6{o_ready}});
       flips_if_ready_2 <= {logic_4, (second & o_valid & o_ready) | (first & ~(o_valid & o_ready))} |
           ({logic_4, (second & o_valid & o_ready) | (first & ~(o_valid & o_ready))} &
               flips_if_ready_2);
-      next_even <= ((logic_1 ^ even_flips_if_ready) & {4{o_ready}}) | (logic_1 & ~{4{o_ready}});
+      head_even <= ((logic_1 ^ even_flips_if_ready) & {4{o_ready}}) | (logic_1 & ~{4{o_ready}});
       even_flips_if_ready <= even_flips_if_ready_next;
-      next_even_1 <= ((logic_1 ^ even_flips_if_ready) & {4{o_ready}}) |
-          (((next_even_1 & even_flips_if_ready) | (logic_1 & ~even_flips_if_ready)) &
+      head_even_1 <= ((logic_1 ^ even_flips_if_ready) & {4{o_ready}}) |
+          (((head_even_1 & even_flips_if_ready) | (logic_1 & ~even_flips_if_ready)) &
               ~{4{o_ready}});
       even_flips_if_ready_1 <= even_flips_if_ready_next |
           (even_flips_if_ready_next & even_flips_if_ready_1);
-      next_even_2 <= ((logic_1 ^ even_flips_if_ready) & {4{o_ready}}) |
-          (((next_even_2 & even_flips_if_ready) | (logic_1 & ~even_flips_if_ready)) &
+      head_even_2 <= ((logic_1 ^ even_flips_if_ready) & {4{o_ready}}) |
+          (((head_even_2 & even_flips_if_ready) | (logic_1 & ~even_flips_if_ready)) &
               ~{4{o_ready}});
       even_flips_if_ready_2 <= even_flips_if_ready_next |
           (even_flips_if_ready_next & even_flips_if_ready_2);

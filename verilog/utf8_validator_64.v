@@ -22,8 +22,8 @@
 //                  7 noncharacter, never with this profile
 //   tuser[35:4]    offset: bytes of the text before it; saturates at all ones
 //
-// Without tlast, tuser is zero. While m_axis_tvalid is low, the other outputs but s_axis_tready
-// are don't care.
+// Without tlast, tuser is zero. While m_axis_tvalid is low, the other m_axis outputs are don't
+// care.
 //
 // Throughput: one beat in every cycle while the consumer is ready; a stalled cycle costs one cycle.
 // s_axis_tready is low during reset and in the first cycle after it.
@@ -36,14 +36,14 @@
 // s_axis_tdata, s_axis_tkeep or s_axis_tlast has no effect while s_axis_tvalid is low. After x on
 // s_axis_tvalid or m_axis_tready, outputs may be x until a reset.
 //
-// Modules, registers and wires have the names of the Amaranth source, where they have one there.
+// Modules, registers and wires have the names of the source, utf8_hdl, where they have one there.
 // (a & c) | (b & ~c) is a multiplexer in plain gates, where a clock enable or a reset would be
 // slower.
 // a ^ {..., &a[1:0], a[0], 1'b1} is a + 1 without a carry chain.
 //
 // Lint waivers:
 //   DECLFILENAME: the file may have any name
-//   UNUSEDSIGNAL: some lanes need only a part of a vector
+//   UNUSEDSIGNAL: of some vectors not all bits are read; synthesis removes the others
 // verilator lint_off DECLFILENAME
 // verilator lint_off UNUSEDSIGNAL
 module utf8_validator_64 (
@@ -81,27 +81,27 @@ module utf8_validator_64 (
   wire split_valid;
   wire [4:0] split_newest;
   wire [576:0] pair_beat;
-  wire end_valid;
-  wire [4:0] end_newest;
-  wire [64:0] end_bad;
-  wire [64:0] end_at_least_2;
-  wire [64:0] end_at_least_3;
-  wire [64:0] end_cut;
-  wire end_last;
-  wire [63:0] end_data_0;
-  wire [63:0] end_data_1;
-  wire [63:0] end_data_2;
-  wire [63:0] end_data_3;
-  wire [63:0] end_data_4;
-  wire [63:0] end_data_5;
-  wire [63:0] end_data_6;
-  wire [2:0] end_before_data_0;
-  wire [2:0] end_before_data_1;
-  wire [2:0] end_before_data_2;
-  wire [2:0] end_before_data_3;
-  wire [2:0] end_before_data_4;
-  wire [2:0] end_before_data_5;
-  wire [2:0] end_before_data_6;
+  wire close_valid;
+  wire [4:0] close_newest;
+  wire [64:0] close_bad;
+  wire [64:0] close_at_least_2;
+  wire [64:0] close_at_least_3;
+  wire [64:0] close_cut;
+  wire close_last;
+  wire [63:0] close_data_0;
+  wire [63:0] close_data_1;
+  wire [63:0] close_data_2;
+  wire [63:0] close_data_3;
+  wire [63:0] close_data_4;
+  wire [63:0] close_data_5;
+  wire [63:0] close_data_6;
+  wire [2:0] close_before_data_0;
+  wire [2:0] close_before_data_1;
+  wire [2:0] close_before_data_2;
+  wire [2:0] close_before_data_3;
+  wire [2:0] close_before_data_4;
+  wire [2:0] close_before_data_5;
+  wire [2:0] close_before_data_6;
 
   // Outputs of first_error
   wire [4:0] search_7_newest;
@@ -119,17 +119,17 @@ module utf8_validator_64 (
   wire tally_fails;
 
   // Outputs of memory
-  wire [159:0] chunk_0_memory_out;
-  wire [159:0] chunk_1_memory_out;
-  wire [159:0] chunk_2_memory_out;
-  wire [96:0] chunk_3_memory_out;
-  wire [35:0] chunk_4_memory_out;
+  wire [159:0] chunk_0_out;
+  wire [159:0] chunk_1_out;
+  wire [159:0] chunk_2_out;
+  wire [96:0] chunk_3_out;
+  wire [35:0] chunk_4_out;
 
   // Outputs of flow_control
   wire o_valid;
-  wire [4:0] next;
+  wire [4:0] head;
   wire [4:0] flips_if_ready;
-  wire [4:0] next_1;
+  wire [4:0] head_1;
   wire [4:0] flips_if_ready_1;
   wire ready;
   wire accepts;
@@ -144,53 +144,53 @@ module utf8_validator_64 (
     .split_valid(split_valid),
     .split_newest(split_newest),
     .pair_beat(pair_beat),
-    .end_valid(end_valid),
-    .end_newest(end_newest),
-    .end_bad(end_bad),
-    .end_at_least_2(end_at_least_2),
-    .end_at_least_3(end_at_least_3),
-    .end_cut(end_cut),
-    .end_last(end_last),
-    .end_data_0(end_data_0),
-    .end_data_1(end_data_1),
-    .end_data_2(end_data_2),
-    .end_data_3(end_data_3),
-    .end_data_4(end_data_4),
-    .end_data_5(end_data_5),
-    .end_data_6(end_data_6),
-    .end_before_data_0(end_before_data_0),
-    .end_before_data_1(end_before_data_1),
-    .end_before_data_2(end_before_data_2),
-    .end_before_data_3(end_before_data_3),
-    .end_before_data_4(end_before_data_4),
-    .end_before_data_5(end_before_data_5),
-    .end_before_data_6(end_before_data_6)
+    .close_valid(close_valid),
+    .close_newest(close_newest),
+    .close_bad(close_bad),
+    .close_at_least_2(close_at_least_2),
+    .close_at_least_3(close_at_least_3),
+    .close_cut(close_cut),
+    .close_last(close_last),
+    .close_data_0(close_data_0),
+    .close_data_1(close_data_1),
+    .close_data_2(close_data_2),
+    .close_data_3(close_data_3),
+    .close_data_4(close_data_4),
+    .close_data_5(close_data_5),
+    .close_data_6(close_data_6),
+    .close_before_data_0(close_before_data_0),
+    .close_before_data_1(close_before_data_1),
+    .close_before_data_2(close_before_data_2),
+    .close_before_data_3(close_before_data_3),
+    .close_before_data_4(close_before_data_4),
+    .close_before_data_5(close_before_data_5),
+    .close_before_data_6(close_before_data_6)
   );
 
   utf8_validator_64_first_error first_error (
     .clk(clk),
     .rst(rst),
-    .end_valid(end_valid),
-    .end_newest(end_newest),
-    .end_bad(end_bad),
-    .end_at_least_2(end_at_least_2),
-    .end_at_least_3(end_at_least_3),
-    .end_cut(end_cut),
-    .end_last(end_last),
-    .end_data_0(end_data_0),
-    .end_data_1(end_data_1),
-    .end_data_2(end_data_2),
-    .end_data_3(end_data_3),
-    .end_data_4(end_data_4),
-    .end_data_5(end_data_5),
-    .end_data_6(end_data_6),
-    .end_before_data_0(end_before_data_0),
-    .end_before_data_1(end_before_data_1),
-    .end_before_data_2(end_before_data_2),
-    .end_before_data_3(end_before_data_3),
-    .end_before_data_4(end_before_data_4),
-    .end_before_data_5(end_before_data_5),
-    .end_before_data_6(end_before_data_6),
+    .close_valid(close_valid),
+    .close_newest(close_newest),
+    .close_bad(close_bad),
+    .close_at_least_2(close_at_least_2),
+    .close_at_least_3(close_at_least_3),
+    .close_cut(close_cut),
+    .close_last(close_last),
+    .close_data_0(close_data_0),
+    .close_data_1(close_data_1),
+    .close_data_2(close_data_2),
+    .close_data_3(close_data_3),
+    .close_data_4(close_data_4),
+    .close_data_5(close_data_5),
+    .close_data_6(close_data_6),
+    .close_before_data_0(close_before_data_0),
+    .close_before_data_1(close_before_data_1),
+    .close_before_data_2(close_before_data_2),
+    .close_before_data_3(close_before_data_3),
+    .close_before_data_4(close_before_data_4),
+    .close_before_data_5(close_before_data_5),
+    .close_before_data_6(close_before_data_6),
     .search_7_newest(search_7_newest),
     .count_valid(count_valid),
     .count_newest(count_newest),
@@ -225,15 +225,15 @@ module utf8_validator_64 (
     .tally_units_over(tally_units_over),
     .tally_first(tally_first),
     .tally_fails(tally_fails),
-    .next(next),
+    .head(head),
     .flips_if_ready(flips_if_ready),
-    .next_1(next_1),
+    .head_1(head_1),
     .flips_if_ready_1(flips_if_ready_1),
-    .chunk_0_memory_out(chunk_0_memory_out),
-    .chunk_1_memory_out(chunk_1_memory_out),
-    .chunk_2_memory_out(chunk_2_memory_out),
-    .chunk_3_memory_out(chunk_3_memory_out),
-    .chunk_4_memory_out(chunk_4_memory_out)
+    .chunk_0_out(chunk_0_out),
+    .chunk_1_out(chunk_1_out),
+    .chunk_2_out(chunk_2_out),
+    .chunk_3_out(chunk_3_out),
+    .chunk_4_out(chunk_4_out)
   );
 
   utf8_validator_64_flow_control flow_control (
@@ -243,9 +243,9 @@ module utf8_validator_64 (
     .split_newest(split_newest),
     .search_7_newest(search_7_newest),
     .o_valid(o_valid),
-    .next(next),
+    .head(head),
     .flips_if_ready(flips_if_ready),
-    .next_1(next_1),
+    .head_1(head_1),
     .flips_if_ready_1(flips_if_ready_1),
     .ready(ready),
     .accepts(accepts)
@@ -253,12 +253,11 @@ module utf8_validator_64 (
 
   // Outputs
   assign s_axis_tready = ready;
-  assign m_axis_tdata = {chunk_3_memory_out[31:0], chunk_2_memory_out, chunk_1_memory_out,
-      chunk_0_memory_out};
-  assign m_axis_tkeep = chunk_3_memory_out[95:32];
+  assign m_axis_tdata = {chunk_3_out[31:0], chunk_2_out, chunk_1_out, chunk_0_out};
+  assign m_axis_tkeep = chunk_3_out[95:32];
   assign m_axis_tvalid = o_valid;
-  assign m_axis_tlast = chunk_3_memory_out[96];
-  assign m_axis_tuser = chunk_4_memory_out;
+  assign m_axis_tlast = chunk_3_out[96];
+  assign m_axis_tuser = chunk_4_out;
 endmodule
 
 module utf8_validator_64_sequences (
@@ -271,27 +270,27 @@ module utf8_validator_64_sequences (
   output reg split_valid,
   output reg [4:0] split_newest,
   output reg [576:0] pair_beat,
-  output reg end_valid,
-  output reg [4:0] end_newest,
-  output reg [64:0] end_bad,
-  output reg [64:0] end_at_least_2,
-  output reg [64:0] end_at_least_3,
-  output reg [64:0] end_cut,
-  output reg end_last,
-  output reg [63:0] end_data_0,
-  output reg [63:0] end_data_1,
-  output reg [63:0] end_data_2,
-  output reg [63:0] end_data_3,
-  output reg [63:0] end_data_4,
-  output reg [63:0] end_data_5,
-  output reg [63:0] end_data_6,
-  output reg [2:0] end_before_data_0,
-  output reg [2:0] end_before_data_1,
-  output reg [2:0] end_before_data_2,
-  output reg [2:0] end_before_data_3,
-  output reg [2:0] end_before_data_4,
-  output reg [2:0] end_before_data_5,
-  output reg [2:0] end_before_data_6
+  output reg close_valid,
+  output reg [4:0] close_newest,
+  output reg [64:0] close_bad,
+  output reg [64:0] close_at_least_2,
+  output reg [64:0] close_at_least_3,
+  output reg [64:0] close_cut,
+  output reg close_last,
+  output reg [63:0] close_data_0,
+  output reg [63:0] close_data_1,
+  output reg [63:0] close_data_2,
+  output reg [63:0] close_data_3,
+  output reg [63:0] close_data_4,
+  output reg [63:0] close_data_5,
+  output reg [63:0] close_data_6,
+  output reg [2:0] close_before_data_0,
+  output reg [2:0] close_before_data_1,
+  output reg [2:0] close_before_data_2,
+  output reg [2:0] close_before_data_3,
+  output reg [2:0] close_before_data_4,
+  output reg [2:0] close_before_data_5,
+  output reg [2:0] close_before_data_6
 );
 
   // Stage 1, split: the sets that the nibbles are in
@@ -520,140 +519,141 @@ module utf8_validator_64_sequences (
     link_last <= pair_last;
   end
 
-  // Stage 4, join: whether a byte joins the one before, and needs another
-  reg join_valid;
-  reg [4:0] join_newest;
-  reg [63:0] join_joins;
-  reg [63:0] join_needs;
-  reg [63:0] join_high;
-  reg [63:0] join_refused;
-  reg [63:0] join_data_0;
-  reg [63:0] join_data_1;
-  reg [63:0] join_data_2;
-  reg [63:0] join_data_3;
-  reg [63:0] join_data_4;
-  reg [63:0] join_data_5;
-  reg [63:0] join_data_6;
-  reg join_last;
-  reg [2:0] join_before_joins;
-  reg [2:0] join_before_needs;
-  reg [2:0] join_before_high;
+  // Stage 4, attach: whether a byte joins the one before, and needs another
+  reg attach_valid;
+  reg [4:0] attach_newest;
+  reg [63:0] attach_joins;
+  reg [63:0] attach_needs;
+  reg [63:0] attach_high;
+  reg [63:0] attach_refused;
+  reg [63:0] attach_data_0;
+  reg [63:0] attach_data_1;
+  reg [63:0] attach_data_2;
+  reg [63:0] attach_data_3;
+  reg [63:0] attach_data_4;
+  reg [63:0] attach_data_5;
+  reg [63:0] attach_data_6;
+  reg attach_last;
+  reg [2:0] attach_before_joins;
+  reg [2:0] attach_before_needs;
+  reg [2:0] attach_before_high;
   initial begin
-    join_valid = 1'b0; join_newest = 5'h0; join_joins = 64'h0; join_needs = 64'h0;
-    join_high = 64'h0; join_refused = 64'h0; join_data_0 = 64'h0; join_data_1 = 64'h0;
-    join_data_2 = 64'h0; join_data_3 = 64'h0; join_data_4 = 64'h0; join_data_5 = 64'h0;
-    join_data_6 = 64'h0; join_last = 1'b0; join_before_joins = 3'b000; join_before_needs = 3'b000;
-    join_before_high = 3'b000;
+    attach_valid = 1'b0; attach_newest = 5'h0; attach_joins = 64'h0; attach_needs = 64'h0;
+    attach_high = 64'h0; attach_refused = 64'h0; attach_data_0 = 64'h0; attach_data_1 = 64'h0;
+    attach_data_2 = 64'h0; attach_data_3 = 64'h0; attach_data_4 = 64'h0; attach_data_5 = 64'h0;
+    attach_data_6 = 64'h0; attach_last = 1'b0; attach_before_joins = 3'b000;
+    attach_before_needs = 3'b000; attach_before_high = 3'b000;
   end
 
   always @(posedge clk) begin
     if (rst) begin
-      join_valid <= 1'b0;
-      join_newest <= 5'h0;
-      join_before_joins <= 3'b000;
-      join_before_needs <= 3'b000;
-      join_before_high <= 3'b000;
+      attach_valid <= 1'b0;
+      attach_newest <= 5'h0;
+      attach_before_joins <= 3'b000;
+      attach_before_needs <= 3'b000;
+      attach_before_high <= 3'b000;
     end else begin
-      join_valid <= link_valid;
-      join_newest <= link_newest;
-      if (join_valid) begin
-        join_before_joins <= join_last ? 3'b000 : join_joins[63:61];
-        join_before_needs <= join_last ? 3'b000 : join_needs[63:61];
-        join_before_high <= join_last ? 3'b000 : join_high[63:61];
+      attach_valid <= link_valid;
+      attach_newest <= link_newest;
+      if (attach_valid) begin
+        attach_before_joins <= attach_last ? 3'b000 : attach_joins[63:61];
+        attach_before_needs <= attach_last ? 3'b000 : attach_needs[63:61];
+        attach_before_high <= attach_last ? 3'b000 : attach_high[63:61];
       end
     end
-    join_joins <= link_linked_1 | (link_run_1 & {link_linked_2[62:0], link_before_linked_2[2]}) |
+    attach_joins <= link_linked_1 | (link_run_1 & {link_linked_2[62:0], link_before_linked_2[2]}) |
         (link_run_2 & {link_linked_3[61:0], link_before_linked_3[2:1]});
-    join_needs <= link_leads_1 | link_linked_2 |
+    attach_needs <= link_leads_1 | link_linked_2 |
         (link_run_1 & {link_linked_3[62:0], link_before_linked_3[2]});
-    join_high <= link_high;
-    join_refused <= link_refused;
-    join_data_0 <= link_data_0;
-    join_data_1 <= link_data_1;
-    join_data_2 <= link_data_2;
-    join_data_3 <= link_data_3;
-    join_data_4 <= link_data_4;
-    join_data_5 <= link_data_5;
-    join_data_6 <= link_data_6;
-    join_last <= link_last;
+    attach_high <= link_high;
+    attach_refused <= link_refused;
+    attach_data_0 <= link_data_0;
+    attach_data_1 <= link_data_1;
+    attach_data_2 <= link_data_2;
+    attach_data_3 <= link_data_3;
+    attach_data_4 <= link_data_4;
+    attach_data_5 <= link_data_5;
+    attach_data_6 <= link_data_6;
+    attach_last <= link_last;
   end
 
-  // Stage 5, end: whether a token ends with a byte
+  // Stage 5, close: whether a token ends with a byte
   initial begin
-    end_valid = 1'b0; end_newest = 5'h0; end_bad = 65'h0; end_at_least_2 = 65'h0;
-    end_at_least_3 = 65'h0; end_cut = 65'h0; end_last = 1'b0; end_data_0 = 64'h0;
-    end_data_1 = 64'h0; end_data_2 = 64'h0; end_data_3 = 64'h0; end_data_4 = 64'h0;
-    end_data_5 = 64'h0; end_data_6 = 64'h0; end_before_data_0 = 3'b000; end_before_data_1 = 3'b000;
-    end_before_data_2 = 3'b000; end_before_data_3 = 3'b000; end_before_data_4 = 3'b000;
-    end_before_data_5 = 3'b000; end_before_data_6 = 3'b000;
+    close_valid = 1'b0; close_newest = 5'h0; close_bad = 65'h0; close_at_least_2 = 65'h0;
+    close_at_least_3 = 65'h0; close_cut = 65'h0; close_last = 1'b0; close_data_0 = 64'h0;
+    close_data_1 = 64'h0; close_data_2 = 64'h0; close_data_3 = 64'h0; close_data_4 = 64'h0;
+    close_data_5 = 64'h0; close_data_6 = 64'h0; close_before_data_0 = 3'b000;
+    close_before_data_1 = 3'b000; close_before_data_2 = 3'b000; close_before_data_3 = 3'b000;
+    close_before_data_4 = 3'b000; close_before_data_5 = 3'b000; close_before_data_6 = 3'b000;
   end
 
   always @(posedge clk) begin
     if (rst) begin
-      end_valid <= 1'b0;
-      end_newest <= 5'h0;
-      end_before_data_0 <= 3'b000;
-      end_before_data_1 <= 3'b000;
-      end_before_data_2 <= 3'b000;
-      end_before_data_3 <= 3'b000;
-      end_before_data_4 <= 3'b000;
-      end_before_data_5 <= 3'b000;
-      end_before_data_6 <= 3'b000;
+      close_valid <= 1'b0;
+      close_newest <= 5'h0;
+      close_before_data_0 <= 3'b000;
+      close_before_data_1 <= 3'b000;
+      close_before_data_2 <= 3'b000;
+      close_before_data_3 <= 3'b000;
+      close_before_data_4 <= 3'b000;
+      close_before_data_5 <= 3'b000;
+      close_before_data_6 <= 3'b000;
     end else begin
-      end_valid <= join_valid;
-      end_newest <= join_newest;
-      if (end_valid) begin
-        end_before_data_0 <= end_last ? 3'b000 : end_data_0[63:61];
-        end_before_data_1 <= end_last ? 3'b000 : end_data_1[63:61];
-        end_before_data_2 <= end_last ? 3'b000 : end_data_2[63:61];
-        end_before_data_3 <= end_last ? 3'b000 : end_data_3[63:61];
-        end_before_data_4 <= end_last ? 3'b000 : end_data_4[63:61];
-        end_before_data_5 <= end_last ? 3'b000 : end_data_5[63:61];
-        end_before_data_6 <= end_last ? 3'b000 : end_data_6[63:61];
+      close_valid <= attach_valid;
+      close_newest <= attach_newest;
+      if (close_valid) begin
+        close_before_data_0 <= close_last ? 3'b000 : close_data_0[63:61];
+        close_before_data_1 <= close_last ? 3'b000 : close_data_1[63:61];
+        close_before_data_2 <= close_last ? 3'b000 : close_data_2[63:61];
+        close_before_data_3 <= close_last ? 3'b000 : close_data_3[63:61];
+        close_before_data_4 <= close_last ? 3'b000 : close_data_4[63:61];
+        close_before_data_5 <= close_last ? 3'b000 : close_data_5[63:61];
+        close_before_data_6 <= close_last ? 3'b000 : close_data_6[63:61];
       end
     end
-    end_bad <= {join_high, join_before_high[2]} & ~{join_needs[63] & ~join_last, join_joins} &
-        (~{join_joins, join_before_joins[2]} | {join_needs, join_before_needs[2]}) &
-        {64'hFFFFFFFFFFFFFFFF, join_before_needs[2]};
-    end_at_least_2 <= {join_joins, join_before_joins[2]};
-    end_at_least_3 <= {join_joins, join_before_joins[2]} &
-        {join_joins[62:0], join_before_joins[2:1]};
-    end_cut <= {join_needs, join_before_needs[2]} & ~{1'b0, join_refused};
-    end_last <= join_last;
-    end_data_0 <= join_data_0;
-    end_data_1 <= join_data_1;
-    end_data_2 <= join_data_2;
-    end_data_3 <= join_data_3;
-    end_data_4 <= join_data_4;
-    end_data_5 <= join_data_5;
-    end_data_6 <= join_data_6;
+    close_bad <= {attach_high, attach_before_high[2]} &
+        ~{attach_needs[63] & ~attach_last, attach_joins} &
+        (~{attach_joins, attach_before_joins[2]} | {attach_needs, attach_before_needs[2]}) &
+        {64'hFFFFFFFFFFFFFFFF, attach_before_needs[2]};
+    close_at_least_2 <= {attach_joins, attach_before_joins[2]};
+    close_at_least_3 <= {attach_joins, attach_before_joins[2]} &
+        {attach_joins[62:0], attach_before_joins[2:1]};
+    close_cut <= {attach_needs, attach_before_needs[2]} & ~{1'b0, attach_refused};
+    close_last <= attach_last;
+    close_data_0 <= attach_data_0;
+    close_data_1 <= attach_data_1;
+    close_data_2 <= attach_data_2;
+    close_data_3 <= attach_data_3;
+    close_data_4 <= attach_data_4;
+    close_data_5 <= attach_data_5;
+    close_data_6 <= attach_data_6;
   end
 endmodule
 
 module utf8_validator_64_first_error (
   input wire clk,
   input wire rst,
-  input wire end_valid,
-  input wire [4:0] end_newest,
-  input wire [64:0] end_bad,
-  input wire [64:0] end_at_least_2,
-  input wire [64:0] end_at_least_3,
-  input wire [64:0] end_cut,
-  input wire end_last,
-  input wire [63:0] end_data_0,
-  input wire [63:0] end_data_1,
-  input wire [63:0] end_data_2,
-  input wire [63:0] end_data_3,
-  input wire [63:0] end_data_4,
-  input wire [63:0] end_data_5,
-  input wire [63:0] end_data_6,
-  input wire [2:0] end_before_data_0,
-  input wire [2:0] end_before_data_1,
-  input wire [2:0] end_before_data_2,
-  input wire [2:0] end_before_data_3,
-  input wire [2:0] end_before_data_4,
-  input wire [2:0] end_before_data_5,
-  input wire [2:0] end_before_data_6,
+  input wire close_valid,
+  input wire [4:0] close_newest,
+  input wire [64:0] close_bad,
+  input wire [64:0] close_at_least_2,
+  input wire [64:0] close_at_least_3,
+  input wire [64:0] close_cut,
+  input wire close_last,
+  input wire [63:0] close_data_0,
+  input wire [63:0] close_data_1,
+  input wire [63:0] close_data_2,
+  input wire [63:0] close_data_3,
+  input wire [63:0] close_data_4,
+  input wire [63:0] close_data_5,
+  input wire [63:0] close_data_6,
+  input wire [2:0] close_before_data_0,
+  input wire [2:0] close_before_data_1,
+  input wire [2:0] close_before_data_2,
+  input wire [2:0] close_before_data_3,
+  input wire [2:0] close_before_data_4,
+  input wire [2:0] close_before_data_5,
+  input wire [2:0] close_before_data_6,
   output reg [4:0] search_7_newest,
   output reg count_valid,
   output reg [4:0] count_newest,
@@ -689,38 +689,74 @@ module utf8_validator_64_first_error (
       search_5_valid <= 1'b0;
       search_5_newest <= 5'h0;
     end else begin
-      search_5_valid <= end_valid;
-      search_5_newest <= end_newest;
+      search_5_valid <= close_valid;
+      search_5_newest <= close_newest;
     end
-    search_5_last <= end_last;
-    search_5_unfinished <= {end_at_least_3[0], end_at_least_2[0], end_before_data_6[2],
-        end_before_data_5[2], end_before_data_4[2], end_before_data_3[2], end_before_data_2[2],
-        end_before_data_1[2], end_before_data_0[2], 1'b0, end_cut[0], 1'b0, end_bad[0]};
+    search_5_last <= close_last;
+    search_5_unfinished <= {close_at_least_3[0], close_at_least_2[0], close_before_data_6[2],
+        close_before_data_5[2], close_before_data_4[2], close_before_data_3[2],
+        close_before_data_2[2], close_before_data_1[2], close_before_data_0[2], 1'b0, close_cut[0],
+        1'b0, close_bad[0]};
     for (n = 0; n < 16; n = n + 1) begin
-      search_5_found_error[n] <= end_bad[4*n + 1] | end_bad[4*n + 2] | end_bad[4*n + 3] |
-          end_bad[4*n + 4];
-      search_5_found_lane[2*n +: 2] <= {~(end_bad[4*n + 1] | end_bad[4*n + 2]),
-          (~end_bad[4*n + 1] & (end_bad[4*n + 1] | end_bad[4*n + 2])) |
-              (~end_bad[4*n + 3] & ~(end_bad[4*n + 1] | end_bad[4*n + 2]))};
-      search_5_found_rest[12*n +: 12] <= ((({end_at_least_3[4*n + 1], end_at_least_2[4*n + 1],
-          end_data_6[4*n], end_data_5[4*n], end_data_4[4*n], end_data_3[4*n], end_data_2[4*n],
-          end_data_1[4*n], end_data_0[4*n], 1'b0, end_cut[4*n + 1], 1'b0} &
-          {12{end_bad[4*n + 1]}}) |
-          ({end_at_least_3[4*n + 2], end_at_least_2[4*n + 2], end_data_6[4*n + 1],
-              end_data_5[4*n + 1], end_data_4[4*n + 1], end_data_3[4*n + 1], end_data_2[4*n + 1],
-              end_data_1[4*n + 1], end_data_0[4*n + 1], 1'b0, end_cut[4*n + 2], 1'b0} &
-              ~{12{end_bad[4*n + 1]}})) &
-          {12{end_bad[4*n + 1] | end_bad[4*n + 2]}}) |
-          ((({end_at_least_3[4*n + 3], end_at_least_2[4*n + 3], end_data_6[4*n + 2],
-              end_data_5[4*n + 2], end_data_4[4*n + 2], end_data_3[4*n + 2], end_data_2[4*n + 2],
-              end_data_1[4*n + 2], end_data_0[4*n + 2], 1'b0, end_cut[4*n + 3], 1'b0} &
-              {12{end_bad[4*n + 3]}}) |
-              ({end_at_least_3[4*n + 4], end_at_least_2[4*n + 4], end_data_6[4*n + 3],
-                  end_data_5[4*n + 3], end_data_4[4*n + 3], end_data_3[4*n + 3],
-                  end_data_2[4*n + 3], end_data_1[4*n + 3], end_data_0[4*n + 3], 1'b0,
-                  end_cut[4*n + 4], 1'b0} &
-                  ~{12{end_bad[4*n + 3]}})) &
-              ~{12{end_bad[4*n + 1] | end_bad[4*n + 2]}});
+      search_5_found_error[n] <= close_bad[4*n + 1] | close_bad[4*n + 2] | close_bad[4*n + 3] |
+          close_bad[4*n + 4];
+      search_5_found_lane[2*n +: 2] <= {~(close_bad[4*n + 1] | close_bad[4*n + 2]),
+          (~close_bad[4*n + 1] & (close_bad[4*n + 1] | close_bad[4*n + 2])) |
+              (~close_bad[4*n + 3] & ~(close_bad[4*n + 1] | close_bad[4*n + 2]))};
+      search_5_found_rest[12*n +: 12] <= ((({close_at_least_3[4*n + 1],
+          close_at_least_2[4*n + 1],
+          close_data_6[4*n],
+          close_data_5[4*n],
+          close_data_4[4*n],
+          close_data_3[4*n],
+          close_data_2[4*n],
+          close_data_1[4*n],
+          close_data_0[4*n],
+          1'b0,
+          close_cut[4*n + 1],
+          1'b0} &
+          {12{close_bad[4*n + 1]}}) |
+          ({close_at_least_3[4*n + 2],
+              close_at_least_2[4*n + 2],
+              close_data_6[4*n + 1],
+              close_data_5[4*n + 1],
+              close_data_4[4*n + 1],
+              close_data_3[4*n + 1],
+              close_data_2[4*n + 1],
+              close_data_1[4*n + 1],
+              close_data_0[4*n + 1],
+              1'b0,
+              close_cut[4*n + 2],
+              1'b0} &
+              ~{12{close_bad[4*n + 1]}})) &
+          {12{close_bad[4*n + 1] | close_bad[4*n + 2]}}) |
+          ((({close_at_least_3[4*n + 3],
+              close_at_least_2[4*n + 3],
+              close_data_6[4*n + 2],
+              close_data_5[4*n + 2],
+              close_data_4[4*n + 2],
+              close_data_3[4*n + 2],
+              close_data_2[4*n + 2],
+              close_data_1[4*n + 2],
+              close_data_0[4*n + 2],
+              1'b0,
+              close_cut[4*n + 3],
+              1'b0} &
+              {12{close_bad[4*n + 3]}}) |
+              ({close_at_least_3[4*n + 4],
+                  close_at_least_2[4*n + 4],
+                  close_data_6[4*n + 3],
+                  close_data_5[4*n + 3],
+                  close_data_4[4*n + 3],
+                  close_data_3[4*n + 3],
+                  close_data_2[4*n + 3],
+                  close_data_1[4*n + 3],
+                  close_data_0[4*n + 3],
+                  1'b0,
+                  close_cut[4*n + 4],
+                  1'b0} &
+                  ~{12{close_bad[4*n + 3]}})) &
+              ~{12{close_bad[4*n + 1] | close_bad[4*n + 2]}});
     end
   end
 
@@ -1077,15 +1113,15 @@ module utf8_validator_64_memory (
   input wire tally_units_over,
   input wire [8:0] tally_first,
   input wire tally_fails,
-  input wire [4:0] next,
+  input wire [4:0] head,
   input wire [4:0] flips_if_ready,
-  input wire [4:0] next_1,
+  input wire [4:0] head_1,
   input wire [4:0] flips_if_ready_1,
-  output wire [159:0] chunk_0_memory_out,
-  output wire [159:0] chunk_1_memory_out,
-  output wire [159:0] chunk_2_memory_out,
-  output wire [96:0] chunk_3_memory_out,
-  output wire [35:0] chunk_4_memory_out
+  output wire [159:0] chunk_0_out,
+  output wire [159:0] chunk_1_out,
+  output wire [159:0] chunk_2_out,
+  output wire [96:0] chunk_3_out,
+  output wire [35:0] chunk_4_out
 );
 
   // Memory, chunk_0
@@ -1109,8 +1145,8 @@ module utf8_validator_64_memory (
     if (chunk_0_writes) chunk_0_memory[chunk_0_place] <= pair_beat[159:0];
   end
   always @(posedge clk) begin
-    chunk_0_next <= ((next[3:0] ^ flips_if_ready[3:0]) & {4{o_ready}}) |
-        (((chunk_0_next & flips_if_ready[3:0]) | (next[3:0] & ~flips_if_ready[3:0])) &
+    chunk_0_next <= ((head[3:0] ^ flips_if_ready[3:0]) & {4{o_ready}}) |
+        (((chunk_0_next & flips_if_ready[3:0]) | (head[3:0] & ~flips_if_ready[3:0])) &
             ~{4{o_ready}});
     if (rst) begin
       chunk_0_writes <= 1'b0;
@@ -1142,8 +1178,8 @@ module utf8_validator_64_memory (
     if (chunk_1_writes) chunk_1_memory[chunk_1_place] <= pair_beat[319:160];
   end
   always @(posedge clk) begin
-    chunk_1_next <= ((next[3:0] ^ flips_if_ready[3:0]) & {4{o_ready}}) |
-        (((chunk_1_next & flips_if_ready[3:0]) | (next[3:0] & ~flips_if_ready[3:0])) &
+    chunk_1_next <= ((head[3:0] ^ flips_if_ready[3:0]) & {4{o_ready}}) |
+        (((chunk_1_next & flips_if_ready[3:0]) | (head[3:0] & ~flips_if_ready[3:0])) &
             ~{4{o_ready}});
     if (rst) begin
       chunk_1_writes <= 1'b0;
@@ -1175,8 +1211,8 @@ module utf8_validator_64_memory (
     if (chunk_2_writes) chunk_2_memory[chunk_2_place] <= pair_beat[479:320];
   end
   always @(posedge clk) begin
-    chunk_2_next <= ((next[3:0] ^ flips_if_ready[3:0]) & {4{o_ready}}) |
-        (((chunk_2_next & flips_if_ready[3:0]) | (next[3:0] & ~flips_if_ready[3:0])) &
+    chunk_2_next <= ((head[3:0] ^ flips_if_ready[3:0]) & {4{o_ready}}) |
+        (((chunk_2_next & flips_if_ready[3:0]) | (head[3:0] & ~flips_if_ready[3:0])) &
             ~{4{o_ready}});
     if (rst) begin
       chunk_2_writes <= 1'b0;
@@ -1208,8 +1244,8 @@ module utf8_validator_64_memory (
     if (chunk_3_writes) chunk_3_memory[chunk_3_place] <= pair_beat[576:480];
   end
   always @(posedge clk) begin
-    chunk_3_next <= ((next[3:0] ^ flips_if_ready[3:0]) & {4{o_ready}}) |
-        (((chunk_3_next & flips_if_ready[3:0]) | (next[3:0] & ~flips_if_ready[3:0])) &
+    chunk_3_next <= ((head[3:0] ^ flips_if_ready[3:0]) & {4{o_ready}}) |
+        (((chunk_3_next & flips_if_ready[3:0]) | (head[3:0] & ~flips_if_ready[3:0])) &
             ~{4{o_ready}});
     if (rst) begin
       chunk_3_writes <= 1'b0;
@@ -1253,8 +1289,8 @@ module utf8_validator_64_memory (
     end
   end
   always @(posedge clk) begin
-    chunk_4_next <= ((next_1[3:0] ^ flips_if_ready_1[3:0]) & {4{o_ready}}) |
-        (((chunk_4_next & flips_if_ready_1[3:0]) | (next_1[3:0] & ~flips_if_ready_1[3:0])) &
+    chunk_4_next <= ((head_1[3:0] ^ flips_if_ready_1[3:0]) & {4{o_ready}}) |
+        (((chunk_4_next & flips_if_ready_1[3:0]) | (head_1[3:0] & ~flips_if_ready_1[3:0])) &
             ~{4{o_ready}});
     if (rst) begin
       chunk_4_writes <= 1'b0;
@@ -1271,11 +1307,11 @@ module utf8_validator_64_memory (
   wire [159:0] chunk_2_memory_word = chunk_2_memory[chunk_2_next];
   wire [96:0] chunk_3_memory_word = chunk_3_memory[chunk_3_next];
   wire [35:0] chunk_4_memory_word = chunk_4_memory[chunk_4_next];
-  assign chunk_0_memory_out = chunk_0_memory_word;
-  assign chunk_1_memory_out = chunk_1_memory_word;
-  assign chunk_2_memory_out = chunk_2_memory_word;
-  assign chunk_3_memory_out = chunk_3_memory_word;
-  assign chunk_4_memory_out = chunk_4_memory_word;
+  assign chunk_0_out = chunk_0_memory_word;
+  assign chunk_1_out = chunk_1_memory_word;
+  assign chunk_2_out = chunk_2_memory_word;
+  assign chunk_3_out = chunk_3_memory_word;
+  assign chunk_4_out = chunk_4_memory_word;
 endmodule
 
 module utf8_validator_64_flow_control (
@@ -1285,9 +1321,9 @@ module utf8_validator_64_flow_control (
   input wire [4:0] split_newest,
   input wire [4:0] search_7_newest,
   output reg o_valid,
-  output reg [4:0] next,
+  output reg [4:0] head,
   output reg [4:0] flips_if_ready,
-  output reg [4:0] next_1,
+  output reg [4:0] head_1,
   (* keep = "true", dont_merge *) output reg [4:0] flips_if_ready_1,
   output reg ready,
   (* keep = "true", dont_merge *) output reg accepts
@@ -1322,11 +1358,11 @@ module utf8_validator_64_flow_control (
     arriving_4 = 5'h1D; differs_4 = 3'b000; there_0 = 1'b0; there_1 = 1'b0; there_2 = 1'b0;
     there_3 = 1'b0; first = 1'b0; second = 1'b0; odd_first = 1'b0; odd_second = 1'b0;
     flips_same = 4'h0; flips_after = 4'h0; outstanding = 5'h0; ready = 1'b0; o_valid = 1'b0;
-    next = 5'h1; flips_if_ready = 5'h0; next_1 = 5'h1; flips_if_ready_1 = 5'h0; accepts = 1'b0;
+    head = 5'h1; flips_if_ready = 5'h0; head_1 = 5'h1; flips_if_ready_1 = 5'h0; accepts = 1'b0;
   end
 
   wire logic_1 = (search_7_newest[1:0] == 2'b01) | (search_7_newest[1:0] == 2'b10);
-  wire [5:0] logic_2 = {split_newest, ready} + {~next, 1'b1};
+  wire [5:0] logic_2 = {split_newest, ready} + {~head, 1'b1};
   wire ready_next = (outstanding[4:3] == 2'b00) | (outstanding[4:2] == 3'b010) |
       (outstanding == 5'hC) | (outstanding[4:1] == 4'hF) | ((outstanding == 5'hD) & ~ready);
   wire [3:0] logic_3 = ({4{odd_second}} & flips_after & {4{o_valid & o_ready}}) |
@@ -1357,9 +1393,9 @@ module utf8_validator_64_flow_control (
       outstanding <= 5'h0;
       ready <= 1'b0;
       o_valid <= 1'b0;
-      next <= 5'h1;
+      head <= 5'h1;
       flips_if_ready <= 5'h0;
-      next_1 <= 5'h1;
+      head_1 <= 5'h1;
       flips_if_ready_1 <= 5'h0;
       accepts <= 1'b0;
     end else begin
@@ -1370,30 +1406,30 @@ module utf8_validator_64_flow_control (
           search_7_newest[2] ^ (search_7_newest[1:0] == 2'b11),
           logic_1,
           ~search_7_newest[0]};
-      differs_0 <= {arriving_0[4] != next[4],
-          arriving_0[3:2] != next[3:2],
-          arriving_0[1:0] != next[1:0]};
+      differs_0 <= {arriving_0[4] != head[4],
+          arriving_0[3:2] != head[3:2],
+          arriving_0[1:0] != head[1:0]};
       arriving_1 <= search_7_newest;
-      differs_1 <= {arriving_1[4] != next[4],
-          arriving_1[3:2] != next[3:2],
-          arriving_1[1:0] != next[1:0]};
+      differs_1 <= {arriving_1[4] != head[4],
+          arriving_1[3:2] != head[3:2],
+          arriving_1[1:0] != head[1:0]};
       arriving_2 <= {search_7_newest[4] ^
           ((search_7_newest[1:0] == 2'b00) & (&(~search_7_newest[3:2]))),
           search_7_newest[3] ^ ((search_7_newest[1:0] == 2'b00) & ~search_7_newest[2]),
           search_7_newest[2] ^ (search_7_newest[1:0] == 2'b00),
           (search_7_newest[1:0] == 2'b00) | (search_7_newest[1:0] == 2'b11),
           ~search_7_newest[0]};
-      differs_2 <= {arriving_2[4] != next[4],
-          arriving_2[3:2] != next[3:2],
-          arriving_2[1:0] != next[1:0]};
+      differs_2 <= {arriving_2[4] != head[4],
+          arriving_2[3:2] != head[3:2],
+          arriving_2[1:0] != head[1:0]};
       arriving_3 <= {search_7_newest[4] ^ (~search_7_newest[1] & (&(~search_7_newest[3:2]))),
           search_7_newest[3] ^ (~search_7_newest[1] & ~search_7_newest[2]),
           search_7_newest[2] ^ ~search_7_newest[1],
           ~search_7_newest[1],
           search_7_newest[0]};
-      differs_3 <= {arriving_3[4] != next[4],
-          arriving_3[3:2] != next[3:2],
-          arriving_3[1:0] != next[1:0]};
+      differs_3 <= {arriving_3[4] != head[4],
+          arriving_3[3:2] != head[3:2],
+          arriving_3[1:0] != head[1:0]};
       arriving_4 <= {search_7_newest[4] ^
           ((~search_7_newest[1] | (search_7_newest[1:0] == 2'b10)) & (&(~search_7_newest[3:2]))),
           search_7_newest[3] ^
@@ -1401,9 +1437,9 @@ module utf8_validator_64_flow_control (
           search_7_newest[2] ^ (~search_7_newest[1] | (search_7_newest[1:0] == 2'b10)),
           logic_1,
           ~search_7_newest[0]};
-      differs_4 <= {arriving_4[4] != next[4],
-          arriving_4[3:2] != next[3:2],
-          arriving_4[1:0] != next[1:0]};
+      differs_4 <= {arriving_4[4] != head[4],
+          arriving_4[3:2] != head[3:2],
+          arriving_4[1:0] != head[1:0]};
       there_0 <= ((|differs_1) & was_taken) | ((|differs_0) & ~was_taken);
       there_1 <= ((|differs_2) & was_taken) | ((|differs_1) & ~was_taken);
       there_2 <= ((|differs_3) & was_taken) | ((|differs_2) & ~was_taken);
@@ -1412,26 +1448,26 @@ module utf8_validator_64_flow_control (
           (((there_1 & was_taken) | (there_0 & ~was_taken)) & ~(o_valid & o_ready));
       second <= (((there_3 & was_taken) | (there_2 & ~was_taken)) & o_valid & o_ready) |
           (((there_2 & was_taken) | (there_1 & ~was_taken)) & ~(o_valid & o_ready));
-      odd_first <= (((there_2 & was_taken) | (there_1 & ~was_taken)) & ~next[0] & o_valid &
+      odd_first <= (((there_2 & was_taken) | (there_1 & ~was_taken)) & ~head[0] & o_valid &
           o_ready) |
-          (((there_1 & was_taken) | (there_0 & ~was_taken)) & next[0] & ~(o_valid & o_ready));
-      odd_second <= (((there_3 & was_taken) | (there_2 & ~was_taken)) & next[0] & o_valid &
+          (((there_1 & was_taken) | (there_0 & ~was_taken)) & head[0] & ~(o_valid & o_ready));
+      odd_second <= (((there_3 & was_taken) | (there_2 & ~was_taken)) & head[0] & o_valid &
           o_ready) |
-          (((there_2 & was_taken) | (there_1 & ~was_taken)) & ~next[0] & ~(o_valid & o_ready));
-      flips_same[3:1] <= {&next[3:1], &next[2:1], next[1]};
-      flips_after <= ({&(next[3:1] ^ {&next[2:1], next[1], 1'b1}),
-          &(next[2:1] ^ {next[1], 1'b1}),
-          ~next[1],
+          (((there_2 & was_taken) | (there_1 & ~was_taken)) & ~head[0] & ~(o_valid & o_ready));
+      flips_same[3:1] <= {&head[3:1], &head[2:1], head[1]};
+      flips_after <= ({&(head[3:1] ^ {&head[2:1], head[1], 1'b1}),
+          &(head[2:1] ^ {head[1], 1'b1}),
+          ~head[1],
           1'b1} &
-          {4{next[0]}}) |
-          ({&next[3:1], &next[2:1], next[1], 1'b1} & ~{4{next[0]}});
+          {4{head[0]}}) |
+          ({&head[3:1], &head[2:1], head[1], 1'b1} & ~{4{head[0]}});
       outstanding <= logic_2[5:1];
       ready <= ready_next;
       o_valid <= (second & o_valid & o_ready) | (first & ~(o_valid & o_ready));
-      next <= ((next ^ flips_if_ready) & {5{o_ready}}) | (next & ~{5{o_ready}});
+      head <= ((head ^ flips_if_ready) & {5{o_ready}}) | (head & ~{5{o_ready}});
       flips_if_ready <= {logic_3, (second & o_valid & o_ready) | (first & ~(o_valid & o_ready))};
-      next_1 <= ((next ^ flips_if_ready) & {5{o_ready}}) |
-          (((next_1 & flips_if_ready) | (next & ~flips_if_ready)) & ~{5{o_ready}});
+      head_1 <= ((head ^ flips_if_ready) & {5{o_ready}}) |
+          (((head_1 & flips_if_ready) | (head & ~flips_if_ready)) & ~{5{o_ready}});
       flips_if_ready_1 <= {logic_3, (second & o_valid & o_ready) | (first & ~(o_valid & o_ready))} |
           ({logic_3, (second & o_valid & o_ready) | (first & ~(o_valid & o_ready))} &
               flips_if_ready_1);

@@ -120,11 +120,12 @@ class Pipeline:
         """
         m, enable = self.m, self.enable
         what = "an item that was accepted while the stages were stalled"
-        section = Stage(m, f"Skid register: {what}. Only an upset sets skid_taken and i_ready.")
+        rule = "Without an upset, skid_taken and i_ready are never both high"
+        section = Stage(m, f"Skid register: {what}. {rule}")
         skid = section.signal("skid", i.p.shape(), reset_less=True)
         skid_taken = section.adopt(Signal(name="skid_taken") if skid_taken is None else skid_taken)
         accepts = i.valid & i.ready
-        # A state with both `skid_taken` and `i.ready` must not last.
+        # After an upset, a state in which both are high must not last.
         taken_next = select(enable, skid_taken & accepts, skid_taken | accepts)
         section.adopt(i.ready)
         m.d.sync += [skid_taken.eq(taken_next), i.ready.eq(~taken_next)]

@@ -411,18 +411,18 @@ class CompactorComponent(BeatComponent):
 
     def ports(self, design: Any) -> str:
         user = """\
-//   tuser          with tlast what it was with the last beat in, else zero
+//   tuser          with tlast, tuser of the text's last beat in; else zero
 """
         return f"""\
 // s_axis_*         beats in, AXI4-Stream. A text begins in a new beat; tlast marks its last one.
 //   tdata          values of {plural(design.width, "bit")}, lane 0 lowest
-//   tkeep          a bit for each lane, whether there is a value: in any of them
+//   tkeep          a bit for each lane: the lane has a value. Any bits may be set
 // m_axis_*         the same values, in order, in dense beats
-//   tkeep          a bit for each lane: all, or with tlast the first ones, perhaps none
+//   tkeep          a bit for each lane: all are set, or with tlast the first ones, or none
 {user if design.user_width else ""}\
 //
-// While m_axis_tvalid is low, the other m_axis outputs are don't care. The parts of m_axis_tdata
-// without m_axis_tkeep always are."""
+// While m_axis_tvalid is low, the other m_axis outputs are don't care. In every cycle, so are the
+// parts of m_axis_tdata whose m_axis_tkeep bit is low."""
 
     def promises(self, timing: Timing) -> list[str]:
         return [

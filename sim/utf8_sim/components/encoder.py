@@ -184,7 +184,7 @@ PORTS = """\
 //   tlast          the last code point of a text
 // m_axis_*         bytes out, AXI4-Stream.
 //   tlast          the last byte of a text
-//   tuser          error: the byte belongs to U+FFFD in place of a refused value
+//   tuser          error: the byte belongs to the U+FFFD that replaces a refused value
 //
 // While m_axis_tvalid is low, m_axis_tdata, m_axis_tuser and m_axis_tlast are don't care."""
 

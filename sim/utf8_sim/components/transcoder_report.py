@@ -110,30 +110,30 @@ def encode(text: str, design: Any) -> bytes:
 def ports(design: Any) -> str:
     """Description of the ports, as a comment."""
     source, target = (scheme.value.upper() for scheme in (design.source, design.target))
-    mark = " A U+FEFF at its beginning is left out." if design.strip_bom else ""
+    mark = " U+FEFF at its beginning is left out." if design.strip_bom else ""
     return f"""\
 {BEATS}
 //                  The text is {source}.{mark}
 //                  Only tlast flushes: without it the newest beat waits for the next one.
 // m_axis_*         the text in {target}: dense beats
 //   tdata          bytes, the first one lowest
-//   tkeep          a bit for each byte: all, or with tlast the first ones, perhaps none
+//   tkeep          a bit for each byte: all are set, or with tlast the first ones, or none
 {_user(design)}
 //
-// While m_axis_tvalid is low, the other m_axis outputs are don't care. The parts of m_axis_tdata
-// without m_axis_tkeep always are."""
+// While m_axis_tvalid is low, the other m_axis outputs are don't care. In every cycle, so are the
+// parts of m_axis_tdata whose m_axis_tkeep bit is low."""
 
 
 def _user(design: Any) -> str:
     """Description of ``tuser``, as a comment."""
     if not design.errors:
         return """\
-//   tuser          error, with tlast: there is U+FFFD in place of what was not well-formed"""
+//   tuser          with tlast, error: the text was not well-formed; U+FFFD replaces each error"""
     width = design.report_width
     offset, count = f"tuser[{width + 3}:4]", f"tuser[{2 * width + 3}:{width + 4}]"
     return f"""\
 //   tuser          with tlast, a report of errors; else zero
-//   tuser[0]       error: there is U+FFFD in place of what was not well-formed
+//   tuser[0]       error: the text was not well-formed; U+FFFD replaces each error
 //   tuser[3:1]     kind of the first error:
 {kinds(design.profile)}
 //   {offset:<14} offset: bytes of the input text before it; saturates at all ones

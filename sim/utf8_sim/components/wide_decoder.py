@@ -61,7 +61,7 @@ PORTS = f"""\
 //                  once, in order.
 //   tdata          a code point in each slot, slot 0 lowest, zero-extended (UTF-32; to 64 bits if
 //                  32 are too few); U+FFFD in an error
-//   tkeep          a bit for each byte of tdata: whether there is a token in the slot
+//   tkeep          a bit for each byte of tdata: the slot has a token
 //   tlast          the beat is the last one of its text
 //   tuser          8 bits for each slot, slot 0 lowest, all zero if there is no token:
 //     bit 0        error

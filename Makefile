@@ -107,7 +107,7 @@ prove: $(VENV)/formal ## Prove each component in all profiles, lanes: 8; each pa
 PROVE_MISSING = $(BIN)/utf8-hdl prove --json docs/proofs.json --missing --timeout $(PROVE_LIMIT)
 PROVE_LIMIT  := 900
 
-prove-record: $(VENV)/formal ## Do what make prove does and docs/proofs.json lacks; then fill docs/proofs.md
+prove-record: $(VENV)/formal ## Do what make prove does and docs/proofs.json lacks; then make prove-status
 	-$(PROVE_MISSING)
 	$(MAKE) prove-status
 
@@ -116,12 +116,18 @@ prove-lanes: $(VENV)/formal ## The same for 8 and 64 lanes in unicode, PROVE_LIM
 	-$(PROVE_MISSING) --profile unicode --lanes 64
 	$(MAKE) prove-status
 
-prove-status: $(VENV)/base ## Fill docs/proofs.md from docs/proofs.json
+prove-status: $(VENV)/base ## Fill docs/proofs.md and docs/properties.md from docs/proofs.json
 	@mkdir -p $(BUILD)
+	$(PROOF_TABLE) claims > $(BUILD)/prove-claims.txt
+	$(call fill,prove-claims,proofs)
+	$(PROOF_TABLE) properties > $(BUILD)/prove-properties.txt
+	$(call fill,prove-properties,properties)
 	$(BIN)/utf8-hdl prove --status --json docs/proofs.json > $(BUILD)/prove-status.txt
-	$(call fill,prove-status,proofs)
+	$(call fill,prove-status,properties)
 	$(BIN)/utf8-hdl prove --theorem --json docs/proofs.json > $(BUILD)/prove-theorem.txt
-	$(call fill,prove-theorem,proofs)
+	$(call fill,prove-theorem,properties)
+
+PROOF_TABLE := $(BIN)/python -m utf8_flow.verify.proof_pages
 
 prove-model: $(VENV)/formal ## Hold the golden model against the specification of the proofs
 	$(BIN)/python -m utf8_flow.formal.golden

@@ -25,7 +25,7 @@ SYNTH_WIDER := $(addsuffix -lanes,$(addprefix synth-,gowin nexus machxo2))
 SYNTH_TO_UTF8 := $(addprefix synth-,repair utf16-to-utf8)
 
 .PHONY: help sim test test-all compare hostile bench bench-cluster bench-transcoding verilog diagram \
-        prove prove-record prove-lanes prove-status prove-model prove-check mutate synth \
+        prove prove-record prove-lanes prove-status prove-model prove-check mutate synth synth-tables \
         synth-lanes $(SYNTH_LANES) synth-families $(SYNTH_FAMILIES) $(SYNTH_WIDER) $(SYNTH_TO_UTF8) \
         choose $(CHOICES) \
         bitstream site live lint format clean
@@ -147,12 +147,12 @@ mutate: $(VENV)/formal ## Break components gate by gate, and count what notices
 	$(BIN)/utf8-hdl mutate
 
 synth: $(VENV)/fpga ## Measure area and clock frequency on two devices, into docs/synthesis.*
-	$(call measure,synth,synthesis,)
+	$(call measure,synthesis,)
 
 synth-lanes: $(SYNTH_LANES) ## Every number of lanes, for synth-decoder, -validator, -compactor, -transcoder
 
 $(SYNTH_LANES): synth-%: $(VENV)/fpga
-	$(call measure,$@,synthesis-$*,--component $* $(VALUES) --lanes all $(MEASURED))
+	$(call measure,synthesis-$*,--component $* $(VALUES) --lanes all $(MEASURED))
 
 $(SYNTH_LANES): VALUES := --profile unicode
 synth-compactor: VALUES := --width 16
@@ -162,13 +162,13 @@ MEASURED := --device ecp5-85f --seeds 3
 synth-families: $(SYNTH_FAMILIES) $(SYNTH_WIDER) $(SYNTH_TO_UTF8) ## Other families: or one of synth-gowin, -nexus, -machxo2, -gatemate
 
 $(SYNTH_FAMILIES): synth-%: $(VENV)/fpga
-	$(call measure,$@,synthesis-$*,--profile unicode --seeds 3 --device $(CHIPS))
+	$(call measure,synthesis-$*,--profile unicode --seeds 3 --device $(CHIPS))
 
 $(SYNTH_WIDER): synth-%-lanes: $(VENV)/fpga
-	$(call measure,$@,synthesis-$*-lanes,$(EIGHT_LANES) --device $(CHIPS))
+	$(call measure,synthesis-$*-lanes,$(EIGHT_LANES) --device $(CHIPS))
 
 $(SYNTH_TO_UTF8): synth-%: $(VENV)/fpga
-	$(call measure,$@,synthesis-$*,--component transcoder --to utf-8 $(FROM) $(EIGHT_LANES) --device $(CHIPS))
+	$(call measure,synthesis-$*,--component transcoder --to utf-8 $(FROM) $(EIGHT_LANES) --device $(CHIPS))
 
 EIGHT_LANES := --lanes 8 --profile unicode --seeds 3
 
@@ -188,12 +188,22 @@ $(CHOICES): choose-%: $(VENV)/base
 	$(BIN)/python -m utf8_flow.fpga.choices $* > $(BUILD)/$@.txt
 	$(call fill,$@,choose)
 
-# Measure: the target, which is the mark in the page; the name of the files; and options.
+# Measure: the name of the files, and options. Then the tables of the pages are filled again.
 define measure
-@mkdir -p $(BUILD)
-$(BIN)/utf8-hdl synthesize $(3) --json docs/$(2).json --plot docs/$(2).svg > $(BUILD)/$(1).txt
-$(call fill,$(1),synthesis)
+$(BIN)/utf8-hdl synthesize $(2) --json docs/$(1).json --csv docs/$(1).csv --plot docs/$(1).svg
+$(MAKE) synth-tables
 endef
+
+synth-tables: $(VENV)/base ## Fill the tables of docs/synthesis.md and docs/measurement.md from docs/synthesis*.json
+	@mkdir -p $(BUILD)
+	$(SYNTH_TABLE) summary > $(BUILD)/synth-summary.txt
+	$(call fill,synth-summary,synthesis)
+	$(SYNTH_TABLE) devices > $(BUILD)/synth-devices.txt
+	$(call fill,synth-devices,synthesis)
+	$(SYNTH_TABLE) tools > $(BUILD)/synth-tools.txt
+	$(call fill,synth-tools,measurement)
+
+SYNTH_TABLE := $(BIN)/python -m utf8_flow.fpga.result_tables
 
 # Fill: the mark in a page, whose text is in a file of that name; and the page.
 define fill

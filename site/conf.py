@@ -49,7 +49,7 @@ CONTENTS = {
     ],
     "Trust": [
         *("docs/proofs", "docs/properties", "docs/proof-method", "docs/certificates"),
-        *("docs/synthesis", "docs/benchmark", "docs/cluster"),
+        *("docs/synthesis", "docs/measurement", "docs/benchmark", "docs/cluster"),
     ],
     "Data sheets": ["verilog/README", *sorted(SHEETS)],
     "Look up": ["site/api", "CHANGELOG", "CONTRIBUTING"],

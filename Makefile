@@ -25,7 +25,7 @@ SYNTH_WIDER := $(addsuffix -lanes,$(addprefix synth-,gowin nexus machxo2))
 SYNTH_TO_UTF8 := $(addprefix synth-,repair utf16-to-utf8)
 
 .PHONY: help sim test test-all compare hostile bench bench-cluster bench-transcoding verilog diagram \
-        prove prove-record prove-lanes prove-status prove-model prove-check mutate synth \
+        prove prove-record prove-lanes prove-status prove-model prove-check mutate synth synth-tables \
         synth-lanes $(SYNTH_LANES) synth-families $(SYNTH_FAMILIES) $(SYNTH_WIDER) $(SYNTH_TO_UTF8) \
         choose $(CHOICES) \
         bitstream site live lint format clean
@@ -107,7 +107,7 @@ prove: $(VENV)/formal ## Prove each component in all profiles, lanes: 8; each pa
 PROVE_MISSING = $(BIN)/utf8-hdl prove --json docs/proofs.json --missing --timeout $(PROVE_LIMIT)
 PROVE_LIMIT  := 900
 
-prove-record: $(VENV)/formal ## Do what make prove does and docs/proofs.json lacks; then fill docs/proofs.md
+prove-record: $(VENV)/formal ## Do what make prove does and docs/proofs.json lacks; then make prove-status
 	-$(PROVE_MISSING)
 	$(MAKE) prove-status
 
@@ -116,12 +116,18 @@ prove-lanes: $(VENV)/formal ## The same for 8 and 64 lanes in unicode, PROVE_LIM
 	-$(PROVE_MISSING) --profile unicode --lanes 64
 	$(MAKE) prove-status
 
-prove-status: $(VENV)/base ## Fill docs/proofs.md from docs/proofs.json
+prove-status: $(VENV)/base ## Fill docs/proofs.md and docs/properties.md from docs/proofs.json
 	@mkdir -p $(BUILD)
+	$(PROOF_TABLE) claims > $(BUILD)/prove-claims.txt
+	$(call fill,prove-claims,proofs)
+	$(PROOF_TABLE) properties > $(BUILD)/prove-properties.txt
+	$(call fill,prove-properties,properties)
 	$(BIN)/utf8-hdl prove --status --json docs/proofs.json > $(BUILD)/prove-status.txt
-	$(call fill,prove-status,proofs)
+	$(call fill,prove-status,properties)
 	$(BIN)/utf8-hdl prove --theorem --json docs/proofs.json > $(BUILD)/prove-theorem.txt
-	$(call fill,prove-theorem,proofs)
+	$(call fill,prove-theorem,properties)
+
+PROOF_TABLE := $(BIN)/python -m utf8_flow.verify.proof_pages
 
 prove-model: $(VENV)/formal ## Hold the golden model against the specification of the proofs
 	$(BIN)/python -m utf8_flow.formal.golden
@@ -141,12 +147,12 @@ mutate: $(VENV)/formal ## Break components gate by gate, and count what notices
 	$(BIN)/utf8-hdl mutate
 
 synth: $(VENV)/fpga ## Measure area and clock frequency on two devices, into docs/synthesis.*
-	$(call measure,synth,synthesis,)
+	$(call measure,synthesis,)
 
 synth-lanes: $(SYNTH_LANES) ## Every number of lanes, for synth-decoder, -validator, -compactor, -transcoder
 
 $(SYNTH_LANES): synth-%: $(VENV)/fpga
-	$(call measure,$@,synthesis-$*,--component $* $(VALUES) --lanes all $(MEASURED))
+	$(call measure,synthesis-$*,--component $* $(VALUES) --lanes all $(MEASURED))
 
 $(SYNTH_LANES): VALUES := --profile unicode
 synth-compactor: VALUES := --width 16
@@ -156,13 +162,13 @@ MEASURED := --device ecp5-85f --seeds 3
 synth-families: $(SYNTH_FAMILIES) $(SYNTH_WIDER) $(SYNTH_TO_UTF8) ## Other families: or one of synth-gowin, -nexus, -machxo2, -gatemate
 
 $(SYNTH_FAMILIES): synth-%: $(VENV)/fpga
-	$(call measure,$@,synthesis-$*,--profile unicode --seeds 3 --device $(CHIPS))
+	$(call measure,synthesis-$*,--profile unicode --seeds 3 --device $(CHIPS))
 
 $(SYNTH_WIDER): synth-%-lanes: $(VENV)/fpga
-	$(call measure,$@,synthesis-$*-lanes,$(EIGHT_LANES) --device $(CHIPS))
+	$(call measure,synthesis-$*-lanes,$(EIGHT_LANES) --device $(CHIPS))
 
 $(SYNTH_TO_UTF8): synth-%: $(VENV)/fpga
-	$(call measure,$@,synthesis-$*,--component transcoder --to utf-8 $(FROM) $(EIGHT_LANES) --device $(CHIPS))
+	$(call measure,synthesis-$*,--component transcoder --to utf-8 $(FROM) $(EIGHT_LANES) --device $(CHIPS))
 
 EIGHT_LANES := --lanes 8 --profile unicode --seeds 3
 
@@ -182,12 +188,22 @@ $(CHOICES): choose-%: $(VENV)/base
 	$(BIN)/python -m utf8_flow.fpga.choices $* > $(BUILD)/$@.txt
 	$(call fill,$@,choose)
 
-# Measure: the target, which is the mark in the page; the name of the files; and options.
+# Measure: the name of the files, and options. Then the tables of the pages are filled again.
 define measure
-@mkdir -p $(BUILD)
-$(BIN)/utf8-hdl synthesize $(3) --json docs/$(2).json --plot docs/$(2).svg > $(BUILD)/$(1).txt
-$(call fill,$(1),synthesis)
+$(BIN)/utf8-hdl synthesize $(2) --json docs/$(1).json --csv docs/$(1).csv --plot docs/$(1).svg
+$(MAKE) synth-tables
 endef
+
+synth-tables: $(VENV)/base ## Fill the tables of docs/synthesis.md and docs/measurement.md from docs/synthesis*.json
+	@mkdir -p $(BUILD)
+	$(SYNTH_TABLE) summary > $(BUILD)/synth-summary.txt
+	$(call fill,synth-summary,synthesis)
+	$(SYNTH_TABLE) devices > $(BUILD)/synth-devices.txt
+	$(call fill,synth-devices,synthesis)
+	$(SYNTH_TABLE) tools > $(BUILD)/synth-tools.txt
+	$(call fill,synth-tools,measurement)
+
+SYNTH_TABLE := $(BIN)/python -m utf8_flow.fpga.result_tables
 
 # Fill: the mark in a page, whose text is in a file of that name; and the page.
 define fill

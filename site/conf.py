@@ -47,7 +47,10 @@ CONTENTS = {
         *("decoder", "lanes", "transcoding", "composition", "profiles", "integration"),
         *("simulate", "python", "engines", "demo"),
     ],
-    "Trust": ["docs/proofs", "docs/synthesis", "docs/benchmark", "docs/cluster"],
+    "Trust": [
+        *("docs/proofs", "docs/properties", "docs/proof-method", "docs/certificates"),
+        *("docs/synthesis", "docs/measurement", "docs/benchmark", "docs/cluster"),
+    ],
     "Data sheets": ["verilog/README", *sorted(SHEETS)],
     "Look up": ["site/api", "CHANGELOG", "CONTRIBUTING"],
 }

@@ -133,6 +133,7 @@ REFUSALS = [
     row("state as VCD", "compare --cycles 1 --state o --vcd ./o", "--state both name './o'"),
     row("VCD as SVG", "simulate a --wave o --vcd ./o", "--wave both name './o'", WAVEDROM),
     row("JSON as SVG", "synthesize --json o --plot o", "--json and --plot both name", MATPLOTLIB),
+    row("JSON as CSV", "synthesize --json o --csv ./o", "--json and --csv both name 'o'"),
     row("pipe as state", "compare --cycles 1 --state pipe", "--state must be a regular file, not"),
     row("pipe as save file", "simulate a --vcd pipe.vcd", "a regular file, not 'pipe.gtkw'"),
     # standard streams that are files

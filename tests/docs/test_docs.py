@@ -18,8 +18,7 @@ import utf8_hdl
 import utf8_sim
 from command import in_shell, narrow, paste, run
 from needs import needs
-from utf8_flow.designs import DesignSpec, designs
-from utf8_flow.formal.properties import proofs_of
+from utf8_flow.designs import DesignSpec
 from utf8_hdl import CompactDecoder, Decoder, Encoder
 from utf8_sim.components import DECODER, ENCODER
 from utf8_sim.components.decoder import PIPELINED
@@ -58,33 +57,16 @@ def test_console_example(block):
         assert run(*arguments).out == expected
 
 
-def test_page_states_every_property():
-    page = (ROOT / "docs/proofs.md").read_text()
-    components = {}
-    reports = DesignSpec("transcoder", lanes=8, own={"errors": True})
-    for spec in [*designs(), reports]:
-        for what in proofs_of(spec):
-            of = components.setdefault((what.name, what.statement), [])
-            label = spec.label.split(" from ")[0].replace(", 8 lanes", " with lanes")
-            if not {label, spec.component} & {*of}:
-                of.append(label)
-    rows = [
-        f"| `{name}` | {' and '.join(of)} | {statement} |"
-        for (name, statement), of in components.items()
-    ]
-    component = r"(?:compact )?(?:(?:de|en|trans)coder|validator|compactor)"
-    found = re.findall(rf"^\| `[a-z-]+` \| {component}.*", page, re.M)
-    assert sorted(found) == sorted(rows)
-
-
 def test_latencies_match_the_timing():
-    page, proofs = ((ROOT / name).read_text() for name in ("docs/decoder.md", "docs/proofs.md"))
+    page, properties = (
+        (ROOT / name).read_text() for name in ("docs/decoder.md", "docs/properties.md")
+    )
     for component, design, event in (
         (DECODER, Decoder, "after its last byte was accepted"),
         (ENCODER, Encoder, "after its code point was"),
     ):
         timing = component.timing(component.make())
-        for text in (page, proofs, design.__doc__):
+        for text in (page, properties, design.__doc__):
             assert f"{timing.latency} cycles {event}" in " ".join(text.split())
     compact = DECODER.timing(CompactDecoder())
     assert f"| latency | {PIPELINED.latency} cycles | {compact.latency} cycle" in page
@@ -118,7 +100,7 @@ def test_pages_and_messages_install_from_a_clone():
     sources = [path for name in ("hdl", "sim", "flow") for path in (ROOT / name).rglob("*.py")]
     pages = [ROOT / "README.md", *ROOT.glob("docs/*.md")]
     files = [path for path in (*sources, *pages) if "utf8-hdl[" in path.read_text("utf-8")]
-    assert [path.name for path in files if path.name != "proofs.md"] == []
+    assert files == []
 
 
 def test_make_targets_of_the_pages_exist():

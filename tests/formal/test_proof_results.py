@@ -11,11 +11,13 @@ import pytest
 from command import assert_refused, names, run
 from utf8_flow.cli.choices import AllRules
 from utf8_flow.designs import DesignSpec, designs, small_designs
-from utf8_flow.formal.properties import proofs_of
+from utf8_flow.formal.properties import every_property, proofs_of
 from utf8_flow.formal.prover import Proof
 from utf8_flow.formal.theorems import THEOREMS
 from utf8_flow.verify import code_digest, proofs
+from utf8_flow.verify.proof_pages import CLAIMS, TABLES, claims
 from utf8_flow.verify.proof_report import theorem_lines, theorem_of
+from utf8_flow.verify.proof_results import Results
 from utf8_sim.tools.cores import Cores
 
 pytest.importorskip("pyosys", reason="pyosys is not installed")
@@ -23,7 +25,10 @@ pytest.importorskip("pyosys", reason="pyosys is not installed")
 FILE = "results.json"
 STATUS = "prove", "--status", "--json", FILE
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs/proofs.md").read_text(encoding="utf-8")
+PAGES = {
+    name: (ROOT / f"docs/{name}.md").read_text(encoding="utf-8")
+    for name in ("proofs", "properties", "certificates")
+}
 
 PROVED = Proof("proved", "induction", 1.5, 1)
 ENDLESS = Proof("UNDECIDED", "limit of 900 s", 900.4)
@@ -55,10 +60,12 @@ def rows() -> dict[str, dict]:
     return {row["property"]: row for row in json.loads(Path(FILE).read_text())["results"]}
 
 
-def change(**values) -> None:
-    """Change all rows of the file."""
-    document = {"results": [{**row, **values} for row in rows().values()]}
-    Path(FILE).write_text(json.dumps(document))
+def change(*names: str, **values) -> None:
+    """Change the rows of some properties in the file, by default all rows."""
+    found = [
+        {**row, **values} if name in (names or rows()) else row for name, row in rows().items()
+    ]
+    Path(FILE).write_text(json.dumps({"results": found}))
 
 
 # --- the file -----------------------------------------------------------------------------------
@@ -223,22 +230,52 @@ def test_prove_prints_theorems_of_a_component():
 # --- the page -----------------------------------------------------------------------------------
 
 
+def shown(page: str, table: str) -> str:
+    """The part of a page that a command of `make prove-status` has written."""
+    filled = PAGES[page].partition(f"<!-- from make prove-{table} -->\n")[2]
+    return filled.partition("<!-- end -->")[0]
+
+
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("option", ["status", "theorem"])
 def test_page_has_the_output_of_prove(option):
     """`prove` reports as proved only results whose digest is that of the present code."""
     result = run("prove", f"--{option}", "--json", ROOT / "docs/proofs.json")
-    begin = f"<!-- from make prove-{option} -->\n"
-    shown = PAGE.partition(begin)[2].partition("<!-- end -->")[0]
-    assert shown == result.out, "run make prove-status"
+    assert shown("properties", option) == result.out, "run make prove-status"
+
+
+@pytest.mark.sample(1)
+@pytest.mark.parametrize(("page", "table"), [("proofs", "claims"), ("properties", "properties")])
+def test_page_has_the_table(page, table):
+    lines = TABLES[table](Results(ROOT / "docs/proofs.json"))
+    assert shown(page, table).splitlines() == lines, "run make prove-status"
+
+
+def test_each_property_belongs_to_one_claim_of_the_summary():
+    claimed = [name for names in CLAIMS.values() for name in names]
+    every = {what.name for spec in DESIGNS.values() for what in every_property(spec)}
+    every |= {what.name for spec in small_designs() for what in every_property(spec)}
+    assert sorted(claimed) == sorted(every)
 
 
 @pytest.mark.long
-def test_numbers_on_the_page_are_correct():
+def test_summary_names_each_exception(prove):
+    """Of the claim `cycles`: one property of this version, one undecided, the others earlier."""
+    prove(PROVED)
+    change(digest="0" * 16)
+    prove(PROVED, "--property", "latency")
+    change("rate", verdict="UNDECIDED", digest=rows()["latency"]["digest"])
+    [row] = (line for line in claims(Results(FILE)) if line.startswith("| compact encoder "))
+    expected = "earlier version except `latency` (proved), `rate` (failed or did not end)"
+    assert row.split(" | ")[4] == expected
+
+
+@pytest.mark.long
+def test_numbers_on_the_pages_are_correct():
     goals = proofs.choose_goals(designs(), None, AllRules().profiles(), small=True)
-    assert f"proves all {len(goals):,} properties" in PAGE
+    assert f"proves all {len(goals):,} properties" in PAGES["proofs"]
     byte_wide = [DesignSpec(name, each) for name in ("decoder", "encoder") for each in (0, 1)]
     count = sum(len(proofs_of(spec)) for spec in byte_wide)
-    assert f"all {count} properties of decoder and encoder" in PAGE
+    assert f"all {count} properties of decoder and encoder" in PAGES["certificates"]
     checker = (ROOT / "flow/utf8_check.py").read_text().splitlines()
-    assert f"`flow/utf8_check.py` has {len(checker)} lines." in PAGE
+    assert f"`flow/utf8_check.py` has {len(checker)} lines." in PAGES["certificates"]

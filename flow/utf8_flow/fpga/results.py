@@ -1,5 +1,7 @@
-"""Results of synthesis, place and route: the stored document, and its summary."""
+"""Results of synthesis, place and route: the stored document, its summary, and CSV."""
 
+import csv
+import io
 from typing import Any
 
 from utf8_hdl import __version__
@@ -15,6 +17,14 @@ HEADS = (
     "clock tree MHz", "usable MHz", "GB/s", "GB/s per 1,000 LUT4s", "critical path",
 )  # fmt: skip
 """Column heads of the summary."""
+
+CSV_HEADS = (
+    "design", "device", "LUT4s", "registers", "logic cells", "RAM blocks", "seeds", "nextpnr MHz",
+    "lowest MHz", "highest MHz", "clock tree MHz", "usable MHz", "bytes/s", "path from", "path to",
+)  # fmt: skip
+"""Column heads of the CSV file."""
+
+COUNTS = "lookup_tables", "registers", "logic_cells", "memory_blocks"
 
 BYTE = 8
 
@@ -89,6 +99,26 @@ def _cells(design: dict[str, Any]) -> tuple[str, ...]:
             f"{per_lookup_table(design):.2f}",
             f"{median['start']} -> {median['end']}",
         )
-    names = "lookup_tables", "registers", "logic_cells", "memory_blocks"
-    counts = (str(design[name]) for name in names)
+    counts = (str(design[name]) for name in COUNTS)
     return (design_name(design), design["device"], *counts, *speed)
+
+
+def csv_text(results: dict[str, Any]) -> str:
+    """All designs, one per line, as CSV with plain numbers."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerows([CSV_HEADS, *map(_csv_row, results["designs"])])
+    return text.getvalue()
+
+
+def _csv_row(design: dict[str, Any]) -> tuple[Any, ...]:
+    """The values of a design; those of a frequency are empty without runs."""
+    frequency: tuple[Any, ...] = (*("",) * 3, design["clock_tree_mhz"], *("",) * 4)
+    if runs := design["runs"]:
+        median, every = design["median"], [run["mhz"] for run in runs]
+        frequency = (
+            *(median["mhz"], min(every), max(every), design["clock_tree_mhz"]),
+            *(design["usable_mhz"], design["bytes_per_second"], median["start"], median["end"]),
+        )
+    counts = (design[name] for name in COUNTS)
+    return (design_name(design), design["device"], *counts, len(runs), *frequency)

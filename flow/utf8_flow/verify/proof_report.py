@@ -45,7 +45,7 @@ def _order(spec: DesignSpec) -> tuple[int, bool, int, str, int]:
 
 
 @cache
-def _digests(spec: DesignSpec) -> dict[str, str]:
+def digests(spec: DesignSpec) -> dict[str, str]:
     """The digest of the current code for each property of a design."""
     return {what.name: digest_of(spec, what) for what in every_property(spec)}
 
@@ -55,12 +55,12 @@ def _too_large(spec: DesignSpec) -> frozenset[str]:
     return frozenset(what.name for what in too_large_for(spec))
 
 
-def _state(results: Results, spec: DesignSpec, profile: str, name: str) -> tuple[int, str]:
+def state_of(results: Results, spec: DesignSpec, profile: str, name: str) -> tuple[int, str]:
     """The state of a property of a design, and a table cell: its name, with time or verdict."""
     result = results.get((spec, profile, name))
     if result is None:
         return UNTRIED, f"`{name}`" + " (too large)" * (name in _too_large(spec))
-    is_current = result.digest == _digests(spec)[name]
+    is_current = result.digest == digests(spec)[name]
     seconds = f"{max(1, round(result.seconds))} s"
     if result.is_proved:
         return NOW if is_current else BEFORE, f"`{name}` {seconds}"
@@ -90,10 +90,10 @@ def status_tables(results: Results, chosen: list[DesignSpec] | None) -> list[str
 
 def _row(results: Results, spec: DesignSpec) -> tuple[str, ...]:
     cells: list[list[str]] = [[] for _ in STATES]
-    for name in _digests(spec):
-        state, text = _state(results, spec, UNICODE.name, name)
+    for name in digests(spec):
+        state, text = state_of(results, spec, UNICODE.name, name)
         cells[state].append(text)
-    every = len(_digests(spec))
+    every = len(digests(spec))
     if len(cells[UNTRIED]) == every:
         cells[UNTRIED] = [f"all {every}"]
     elif len(cells[NOW]) == every:
@@ -102,7 +102,7 @@ def _row(results: Results, spec: DesignSpec) -> tuple[str, ...]:
 
 
 def _count(results: Results, spec: DesignSpec, profile: str) -> str:
-    states = [_state(results, spec, profile, name)[0] for name in _digests(spec)]
+    states = [state_of(results, spec, profile, name)[0] for name in digests(spec)]
     if set(states) == {UNTRIED}:
         return DASH
     older = f", {states.count(BEFORE)} earlier" if BEFORE in states else ""
@@ -123,7 +123,7 @@ def theorem_lines(component: str | None, results: Results | None) -> list[str]:
         theorem = THEOREMS[name]
         lines += [f"**{name[0].upper()}{name[1:]}.** {theorem.claim}", ""]
         every = tuple(dict.fromkeys(by for step in theorem.steps for by in step.by))
-        together = _ran(name, every, results)
+        together = ran(name, every, results)
         if results:
             lines += [f"All steps but the arguments, in `unicode`: {together}.", ""]
         for number, step in enumerate(theorem.steps, 1):
@@ -138,8 +138,9 @@ def _proved(name: str, step: Step, results: Results | None, together: str) -> st
     """A step, with the designs for which it is proved, if that differs from ``together``."""
     if not step.by:
         return f"**Argument, not proved:** {step.text}"
-    ran = _ran(name, step.by, results)
-    more = f" ({ran})" if ran not in ("", together) else ""
+    designs_of_step = ran(name, step.by, results)
+    is_usual = designs_of_step in ("", together)
+    more = "" if is_usual else f" ({designs_of_step})"
     return f"{step.text} By {_names(step.by)}{more}."
 
 
@@ -154,7 +155,7 @@ def _names(properties: Iterable[str]) -> str:
     return ", ".join(f"`{name}`" for name in properties)
 
 
-def _ran(name: str, properties: Iterable[str], results: Results | None) -> str:
+def ran(name: str, properties: Iterable[str], results: Results | None) -> str:
     """The designs of a theorem for which all of some properties are proved."""
     own = [each for each in properties if ": " not in each]
     if not own or results is None:
@@ -162,7 +163,7 @@ def _ran(name: str, properties: Iterable[str], results: Results | None) -> str:
     found: dict[int, list[DesignSpec]] = {NOW: [], BEFORE: []}
     for spec in shown_designs(results):
         if theorem_of(spec) == name:
-            state = max(_state(results, spec, UNICODE.name, each)[0] for each in own)
+            state = max(state_of(results, spec, UNICODE.name, each)[0] for each in own)
             if state in found:
                 found[state].append(spec)
     said = [f"at this version{_lanes(found[NOW])}"] if found[NOW] else []

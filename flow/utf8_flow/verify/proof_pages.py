@@ -1,0 +1,107 @@
+"""Tables about proofs in docs/: ``python -m utf8_flow.verify.proof_pages TABLE`` prints one."""
+
+import sys
+from collections import Counter, defaultdict
+
+from utf8_hdl import UNICODE
+
+from ..designs import DesignSpec, designs, small_designs
+from ..formal.properties import every_property
+from ..markdown import table
+from .proof_report import DASH, digests, ran, shown_designs, state_of, theorem_of
+from .proof_results import Results
+
+RESULTS = "docs/proofs.json"
+
+CLAIMS = {
+    "results": (
+        *("tokens", "covers", "conservation", "only-well-formed", "well-formed-passes"),
+        *("bytes", "shortest-form", "round-trip", "order"),
+        *("windows", "slots", "first-error", "gaps", "begins", "verdict"),
+        *("counted", "given", "sums", "routes", "places"),
+        *("units", "apart", "error", "joins", "packing-begins", "delivers"),
+        *("report", "report-gaps", "report-begins"),
+    ),
+    "cycles": ("in-order", "latency", "line-rate", "rate", "last-arrives", "timing", "credit"),
+    "transfers": (
+        *("output-stream", "valid-independent", "input-stream", "idle-output"),
+        *("passes", "room"),
+    ),
+    "recovery": (
+        *("self-synchronisation", "packing-self-synchronisation", "report-self-synchronisation"),
+        *("reset", "drains", "reads"),
+    ),
+    "Verilog": ("verilog",),
+}
+"""The claims of the summary, and the properties that prove them."""
+
+STATES = "proved", "earlier version", "not tried", "failed or did not end"
+"""The states of :func:`state_of` in the cells of the summary."""
+
+
+def claims(results: Results) -> list[str]:
+    """The summary: the state of each claim, by component and number of lanes, in Markdown."""
+    found: dict[tuple[str, int], list[DesignSpec]] = defaultdict(list)
+    for spec in shown_designs(results):
+        found[theorem_of(spec), spec.lanes].append(spec)
+    rows = [
+        (name, str(lanes), str(len(specs)), *(_claim(results, specs, each) for each in CLAIMS))
+        for (name, lanes), specs in found.items()
+    ]
+    return table([("component", "lanes", "designs", *CLAIMS), *rows])
+
+
+def _claim(results: Results, specs: list[DesignSpec], claim: str) -> str:
+    """The most frequent state of the properties of a claim, and each exception."""
+    states: dict[str, list[int]] = defaultdict(list)
+    for spec in specs:
+        for name in sorted({*digests(spec)} & {*CLAIMS[claim]}, key=CLAIMS[claim].index):
+            states[name].append(state_of(results, spec, UNICODE.name, name)[0])
+    counts = Counter(state for found in states.values() for state in found)
+    if not counts:
+        return DASH
+    usual = max(counts, key=lambda state: (counts[state], state))
+    exceptions = ", ".join(
+        f"`{name}` ({STATES[state]}{_share(found.count(state), len(specs))})"
+        for name, found in states.items()
+        for state in sorted({*found} - {usual})
+    )
+    return STATES[usual] + f" except {exceptions}" * bool(exceptions)
+
+
+def _share(count: int, every: int) -> str:
+    return f" for {count} of {every}" if count < every else ""
+
+
+def properties(results: Results) -> list[str]:
+    """Each property: its components, its statement and where it is proved, in Markdown."""
+    rows = (
+        (f"`{name}`", ", ".join(of), statement, _proved(results, name, of))
+        for (name, statement), of in _statements().items()
+    )
+    return table([("property", "component", "statement", "proved, in `unicode`"), *rows])
+
+
+def _statements() -> dict[tuple[str, str], list[str]]:
+    """The components of each property and statement; each component as in its theorem."""
+    found: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for spec in [*designs(), *small_designs()]:
+        for what in every_property(spec):
+            of = found[what.name, what.statement]
+            if theorem_of(spec) not in of:
+                of.append(theorem_of(spec))
+    return found
+
+
+def _proved(results: Results, name: str, of: list[str]) -> str:
+    """The versions and lanes for which a property of some components is proved."""
+    proved = {each: ran(each, [name], results) for each in of}
+    if len({*proved.values()}) == 1:
+        return proved[of[0]]
+    return "; ".join(f"{each}: {text}" for each, text in proved.items())
+
+
+TABLES = {"claims": claims, "properties": properties}
+
+if __name__ == "__main__":
+    print("\n".join(TABLES[sys.argv[1]](Results(RESULTS, must_exist=True))))

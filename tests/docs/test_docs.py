@@ -206,6 +206,30 @@ def test_verilog_example_fits_the_generated_module(tmp_path):
     assert "port" not in compiled.stderr
 
 
+@needs("iverilog")
+def test_tutorial_prints_its_tokens(tmp_path):
+    page = (ROOT / "docs/tutorial.md").read_text()
+    [bench] = re.findall(r"^```verilog\n(.*?)^```", page, re.M | re.S)
+    [expected] = re.findall(r"^```text\n(.*?)^```", page, re.M | re.S)
+    (tmp_path / "bench.v").write_text(bench)
+    (tmp_path / "utf8_decoder.v").write_text(verilog_of(Decoder()))
+    [line] = [line for line in SHELL if line.startswith("iverilog -o bench bench.v")]
+    assert in_shell(line, cwd=tmp_path, encoding="utf-8").stdout == expected
+
+
+def missing_paths(text: str) -> list[str]:
+    """The files and folders of the repository that a page names and that do not exist."""
+    named = re.findall(r"`((?:hdl|sim|flow|tests)/[\w/.]*)`", text)
+    assert named
+    return [path for path in named if not (ROOT / path).exists()]
+
+
+def test_page_names_files_that_exist():
+    page = (ROOT / "docs/how-it-is-built.md").read_text()
+    assert missing_paths(page) == []
+    assert missing_paths(page.replace("rules.py", "rule.py")) != []
+
+
 def test_pipeline_example_makes_letters_upper_case():
     upper, taken = design_of("Upper"), []
 

@@ -104,13 +104,25 @@ def test_figures_of_readme_match_the_measurements():
     for file in ROOT.glob("docs/synthesis*.json"):
         for design in json.loads(file.read_text())["designs"]:
             if design["device"] in ("ecp5-25f", "ecp5-85f") and design["profile"] == "unicode":
-                figures = design["lookup_tables"], design["registers"], design["median"]["mhz"]
+                figures = design["lookup_tables"], design["registers"], design["usable_mhz"]
+                rate = f"{design['bytes_per_second'] / 1e9:.3g}"
                 options = options_of(" ".join(DesignSpec.of_row(design).options))
-                measured[options] = tuple(f"{figure:,.0f}" for figure in figures)
-    rows = re.findall(r"\| ([\d,]+) / ([\d,]+) \| (\d+) \| `?([^|`]*?)`? ?\|$", README, re.M)
-    stated = {options_of(command): tuple(figures) for *figures, command in rows}
+                measured[options] = (*(f"{figure:,.0f}" for figure in figures), rate)
+    row = r"\| ([\d,]+) / ([\d,]+) \| (\d+) \| ([\d.]+) \| `?([^|`]*?)`? ?\|$"
+    stated = {
+        options_of(command): (*figures,) for *figures, command in re.findall(row, README, re.M)
+    }
     assert len(stated) == 10
     assert stated == {options: measured[options] for options in stated}
+
+
+def test_readme_is_short():
+    words = re.sub(r"```.*?```|[|]", "", README, flags=re.S).split()
+    assert 0 < len(words) <= 1200  # a limit of ours, without code
+
+
+def test_citation_has_the_version():
+    assert f"\nversion: {utf8_hdl.__version__}\n" in (ROOT / "CITATION.cff").read_text()
 
 
 def test_pages_and_messages_install_from_a_clone():

@@ -229,6 +229,26 @@ def test_tutorial_prints_its_tokens(tmp_path):
     assert in_shell(line, cwd=tmp_path, encoding="utf-8").stdout == expected
 
 
+COMMAND_LINE = (ROOT / "docs/command-line.md").read_text()
+
+
+def test_page_lists_the_commands():
+    commands = re.findall(r"^  (\w+)  ", run("--help").out.split("Commands:")[1], re.M)
+    rows = re.findall(r"^\| `(\w+)` \| [^|]* \| \[", COMMAND_LINE, re.M)
+    assert sorted(rows) == sorted(commands)
+
+
+@pytest.mark.parametrize(
+    "component", ["decoder", "encoder", "validator", "transcoder", "compactor"]
+)
+def test_page_shows_the_json(component):
+    [stated] = re.findall(rf"^\| {component} \| `(.*?}})`", COMMAND_LINE, re.M)
+    text = ("--hex", "41") if component == "compactor" else ("--text", "A")
+    lanes = ("--lanes", "2") if component in ("validator", "transcoder", "compactor") else ()
+    shown = run("simulate", "--component", component, *lanes, *text, "--tokens", "-")
+    assert shown.out == f"{stated}\n"
+
+
 def missing_paths(text: str) -> list[str]:
     """The files and folders of the repository that a page names and that do not exist."""
     named = re.findall(r"`((?:hdl|sim|flow|tests)/[\w/.]*)`", text)

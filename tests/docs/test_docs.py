@@ -238,6 +238,7 @@ def test_page_lists_the_commands():
     assert sorted(rows) == sorted(commands)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     "component", ["decoder", "encoder", "validator", "transcoder", "compactor"]
 )

@@ -96,7 +96,7 @@ verilog: $(VENV)/base ## Write the files of verilog/ again, with their data shee
 	$(GENERATE) --component transcoder --from utf-16 --to utf-8 --lanes 8 \
 	    --module utf16_to_utf8_8 -o verilog/utf16_to_utf8_8.v
 
-diagram: $(VENV)/wave ## Draw docs/decoder.svg, the timing diagram in README
+diagram: $(VENV)/wave ## Draw docs/decoder.svg, the timing diagram of the compact decoder
 	printf '\342\202A\360\237\230\200' | $(BIN)/utf8-hdl simulate --compact - \
 	    --stall-output-cycles 4 --wave docs/decoder.svg --wave-cycles 0-11
 

@@ -16,7 +16,7 @@ version = release = utf8_hdl.__version__
 html_show_copyright = False
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 root_doc = "README"
-include_patterns = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md"]
+include_patterns = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"]
 include_patterns += ["docs/*.md", "site/*.md", "site/*.rst", "verilog/*.md"]
 suppress_warnings = ["config.cache"]
 
@@ -42,19 +42,27 @@ toc_object_entries_show_parents = "hide"
 SHEETS = {f"verilog/{file.stem}" for file in Path(__file__).parents[1].glob("verilog/utf*.md")}
 
 CONTENTS = {
-    "Begin": ["site/live", "docs/learn", "docs/choose"],
-    "Use": [
-        *("decoder", "lanes", "transcoding", "composition", "profiles", "integration"),
-        *("simulate", "python", "engines", "demo"),
+    "Tutorial": ["docs/tutorial", "docs/learn", "site/live"],
+    "How to": [
+        *("docs/choose", "docs/integration", "docs/clock-and-reset", "docs/composition"),
+        *("docs/drop-bad-frames", "docs/demo", "docs/simulate", "docs/verify", "docs/cluster"),
+        "docs/add-component",
     ],
-    "Trust": [
-        *("docs/proofs", "docs/properties", "docs/proof-method", "docs/certificates"),
-        *("docs/synthesis", "docs/measurement", "docs/benchmark", "docs/cluster"),
+    "Reference": [
+        *("docs/decoder", "docs/lanes", "docs/transcoding", "docs/profiles"),
+        *("docs/command-line", "docs/python", "site/api", "docs/engines", "docs/synthesis"),
+        *("docs/properties", "docs/glossary"),
     ],
     "Data sheets": ["verilog/README", *sorted(SHEETS)],
-    "Look up": ["site/api", "CHANGELOG", "CONTRIBUTING"],
+    "Explanation": [
+        *("docs/how-it-is-built", "docs/flow-control", "docs/proofs", "docs/proof-method"),
+        *("docs/certificates", "docs/measurement", "docs/benchmark"),
+    ],
+    "Project": [
+        *("docs/alternatives", "docs/faq", "docs/stability"),
+        *("CONTRIBUTING", "SECURITY", "CHANGELOG"),
+    ],
 }
-CONTENTS["Use"] = [f"docs/{page}" for page in CONTENTS["Use"]]
 
 
 def setup(app: Any) -> None:

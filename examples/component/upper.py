@@ -1,6 +1,6 @@
-"""A component from outside this project: gateware, golden model, entry.
+"""A component outside this project: gateware, golden model, entry.
 
-It makes ASCII letters upper-case. ``__main__.py`` gives it every command::
+It converts ASCII letters to upper case. ``__main__.py`` gives it every command::
 
     python examples/component simulate --component upper --text 'abc'
     python examples/component compare --component upper
@@ -25,7 +25,7 @@ from utf8_sim.trace import Columns
 
 
 class Upper(wiring.Component):
-    """Bytes in, bytes out one cycle later, with ``a`` to ``z`` as ``A`` to ``Z``."""
+    """Convert ``a`` to ``z`` to ``A`` to ``Z``. Latency: 1 cycle."""
 
     i: In(stream.Signature(BYTE_LAYOUT))
     o: Out(stream.Signature(BYTE_LAYOUT))
@@ -46,7 +46,7 @@ class Upper(wiring.Component):
 
 
 class UpperModel:
-    """The outputs that inputs must give: columns with an element for each."""
+    """Columns of outputs for columns of inputs."""
 
     def feed(self, items: Columns, begins: np.ndarray) -> Outputs:
         upper = np.frombuffer(items["i.data"].tobytes().upper(), np.uint8)
@@ -54,7 +54,7 @@ class UpperModel:
 
 
 class UpperComponent(Component):
-    """The entry: what is special about the component."""
+    """The entry in the registry."""
 
     name = "upper"
     make = Upper
@@ -63,7 +63,7 @@ class UpperComponent(Component):
         return UpperModel()
 
     def timing(self, design: Any) -> Compact:
-        """One register stage, without a place for another output."""
+        """One register stage, without an output buffer."""
         return Compact(spare=0)
 
     def campaign(self, design: Any, seed: int) -> list[Part]:
@@ -71,7 +71,7 @@ class UpperComponent(Component):
         return [Part.of("every byte", [bytes(range(256))]), Part.of("random bytes", [random])]
 
     def coverage(self, engine: Any) -> Coverage:
-        """Bytes before, among and after the small letters."""
+        """Classes: bytes below, in and above the small letters."""
         return Coverage(engine, [range(0x61), range(0x61, 0x7B), range(0x7B, 0x100)])
 
     def show_item(self, item: Any) -> str:
@@ -81,11 +81,11 @@ class UpperComponent(Component):
         return f"{result['o.data']:02X}"
 
     def ports(self, design: Any) -> str:
-        """A comment in the Verilog."""
+        """The ports, for the header of the Verilog."""
         return "// s_axis_*         bytes in\n// m_axis_*         bytes out"
 
     def promises(self, timing: Timing) -> list[str]:
-        """Paragraphs of another one."""
+        """Latency, for the same header."""
         return [f"Latency: {timing.latency} cycle."]
 
 

@@ -1,4 +1,4 @@
-"""A cocotb test bench for utf8_filter: random texts, random pauses, and CPython as the judge.
+"""A cocotb test bench for utf8_filter: random texts, random pauses, and CPython as the oracle.
 
 `AxiStreamSource` and `AxiStreamSink` of cocotbext-axi send and take a text as one frame.
 """
@@ -16,7 +16,7 @@ WRONG = [b"\x80", b"\xc0\xaf", b"\xe2\x82", b"\xed\xa0\x80", b"\xf4\x90\x80\x80"
 
 
 def random_text(longest: int) -> bytes:
-    """Every third one has something wrong somewhere, or at its end."""
+    """A text; one in three has an error somewhere, or at its end."""
     pieces = random.choices(PIECES, k=random.randint(1, longest // 4))
     if random.random() < 1 / 3:
         pieces.insert(random.randint(0, len(pieces)), random.choice(WRONG))
@@ -37,7 +37,7 @@ def pauses(probability: float):
 
 
 async def count(dut, seen: list) -> None:
-    """Note each cycle in which a text is dropped."""
+    """Record each cycle in which a text is dropped."""
     while True:
         await RisingEdge(dut.clk)
         if dut.dropped.value == 1:
@@ -56,12 +56,12 @@ async def good_texts_come_through_and_bad_ones_do_not(dut, paused):
     dut.rst.value = 0
     for side, probability in zip((source, sink), paused, strict=True):
         side.set_pause_generator(pauses(probability))
-        side.log.setLevel("WARNING")  # or there is a line for every text
+        side.log.setLevel("WARNING")  # else it logs every text
 
     fifo = source.byte_lanes << dut.ADDRESS_BITS.value.to_unsigned()  # bytes
     texts = [random_text(fifo // 4) for _ in range(TEXTS)]
     texts[100] = b"A" * (fifo + 1)  # too long
-    texts[200] = b"A" * fifo  # just not
+    texts[200] = b"A" * fifo  # just fits
     good = [text for text in texts if is_well_formed(text) and len(text) <= fifo]
     dropped: list = []
     cocotb.start_soon(count(dut, dropped))
@@ -69,7 +69,7 @@ async def good_texts_come_through_and_bad_ones_do_not(dut, paused):
         source.send_nowait(text)
     for text in good:
         assert bytes(await sink.recv()) == text
-    for _ in range(1000):  # bad ones may be the last
+    for _ in range(1000):  # the last texts may be ill-formed
         await RisingEdge(dut.clk)
     assert sink.empty()
     assert len(dropped) == len(texts) - len(good)

@@ -1,11 +1,11 @@
-// Lets texts through that are well-formed UTF-8, and drops all others whole.
+// Passes texts that are well-formed UTF-8, and drops all others whole.
 //
-// utf8_validator passes beats on, and with the last beat of a text it says whether the text is
-// well-formed: bit 0 of its tuser is a bad-frame mark. The FIFO behind it shows nothing of a text
-// before that. It takes back what it has of a bad one, and of one that is longer than it can hold.
+// utf8_validator passes beats on, and reports with the last beat of a text whether the text is
+// well-formed: bit 0 of its tuser is a bad-frame mark. The FIFO after it outputs a text only after
+// that beat. It removes the beats of a text that is ill-formed, or longer than the FIFO.
 
 module utf8_filter #(
-    parameter LANES = 8,        // bytes in a beat: those of utf8_validator
+    parameter LANES = 8,        // bytes per beat, as in utf8_validator
     parameter ADDRESS_BITS = 9  // the FIFO holds 2**ADDRESS_BITS beats
 ) (
     input  wire               clk,
@@ -20,14 +20,14 @@ module utf8_filter #(
     output reg                m_axis_tvalid,
     input  wire               m_axis_tready,
     output reg                m_axis_tlast,
-    output reg                dropped  // for a cycle, when a text is
+    output reg                dropped  // high for a cycle for each dropped text
 );
 
   wire [8*LANES-1:0] tdata;
   wire [LANES-1:0] tkeep;
   wire tvalid, tready, tlast;
   wire [35:0] tuser;
-  wire bad = tuser[0];  // tuser[3:1] would say what is wrong, tuser[35:4] at which byte
+  wire bad = tuser[0];  // tuser[3:1] is the kind of the first error, tuser[35:4] its offset
 
   utf8_validator validator (
       .clk(clk),
@@ -45,12 +45,12 @@ module utf8_filter #(
       .m_axis_tuser(tuser)
   );
 
-  // Places have a bit more than addresses, so that a full FIFO differs from an empty one.
+  // Pointers have one bit more than addresses, so that a full FIFO differs from an empty one.
   reg [9*LANES:0] memory [0:(1<<ADDRESS_BITS)-1];
-  reg [ADDRESS_BITS:0] next_write;  // behind the newest beat
-  reg [ADDRESS_BITS:0] text_begin;  // where the text began that is not complete
+  reg [ADDRESS_BITS:0] next_write;  // after the newest beat
+  reg [ADDRESS_BITS:0] text_begin;  // first beat of the incomplete text
   reg [ADDRESS_BITS:0] next_read;
-  reg too_long;                     // the FIFO was full of this text alone
+  reg too_long;                     // this text alone has filled the FIFO
 
   wire full = next_write == (next_read ^ (1 << ADDRESS_BITS));
   wire empty = next_read == text_begin;

@@ -156,5 +156,5 @@ def test_component_specific_option(monkeypatch):
 def test_help_and_refusals_name_upper():
     assert "|transcoder|upper" in run("simulate", "--help").out
     refused = run("simulate", "--component", "lower", "--text", "A")
-    assert_refused(refused, "transcoder, upper, beats; docs/python.md describes how")
+    assert_refused(refused, "transcoder, upper, beats; docs/add-component.md describes how")
     assert_refused(run("generate", *UPPER, "--compact"), "--compact has no effect with")

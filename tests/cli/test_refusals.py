@@ -71,7 +71,7 @@ REFUSALS = [
     row("option twice", "simulate --text a --text b", "--text is given more than once: give it"),
     # choices
     row("unknown profile", "prove --profile a", "'a': choose from unicode, ucs2, ucs4, extended\n"),
-    row("unknown component", "prove --component a", "transcoder; docs/python.md describes how to"),
+    row("unknown component", "prove --component a", "transcoder; docs/add-component.md desc"),
     row("unknown engine", "compare a --engine b", "'b': choose from auto, amaranth, cxxrtl"),
     row("unknown error span", "simulate a --error-span b", "'b': choose from maximal-subpart, w"),
     row("odd lanes", "simulate a --lanes 3", "'3': choose from 1, 2, 4, 8, 16, 32, 64, 128\n"),

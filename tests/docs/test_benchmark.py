@@ -87,3 +87,15 @@ def test_page_and_drawing_show_the_results():
     drawing = (DOCS / "transcoding.svg").read_text(encoding="utf-8")
     assert labels(drawing) == labels(transcoding.chart(KEPT))
     assert {text["name"] for text in KEPT["texts"]} <= set(labels(drawing))
+
+
+def test_alternatives_show_the_results():
+    page = (DOCS / "alternatives.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| ([^|]*?) \| (\S+)(?: GB/s)? \| (\S+) GB/s \| 13 GB/s \|$", page, re.M)
+    assert len(rows) == 4
+    summary = [re.split(r" *\| *", line.strip("| ")) for line in transcoding.summary(KEPT)]
+    measured = {cells[0]: (cells[3], cells[1]) for cells in summary if len(cells) == 5}
+    assert {name: figures for name, *figures in rows} == {
+        name: [*measured[name]] for name, *_ in rows
+    }
+    assert ["64 lanes", "ECP5-85F, speed grade 6", "207", "13"] in summary

@@ -86,13 +86,25 @@ def test_figures_of_readme_match_the_measurements():
     for file in ROOT.glob("docs/synthesis*.json"):
         for design in json.loads(file.read_text())["designs"]:
             if design["device"] in ("ecp5-25f", "ecp5-85f") and design["profile"] == "unicode":
-                figures = design["lookup_tables"], design["registers"], design["median"]["mhz"]
+                figures = design["lookup_tables"], design["registers"], design["usable_mhz"]
+                rate = f"{design['bytes_per_second'] / 1e9:.3g}"
                 options = options_of(" ".join(DesignSpec.of_row(design).options))
-                measured[options] = tuple(f"{figure:,.0f}" for figure in figures)
-    rows = re.findall(r"\| ([\d,]+) / ([\d,]+) \| (\d+) \| `?([^|`]*?)`? ?\|$", README, re.M)
-    stated = {options_of(command): tuple(figures) for *figures, command in rows}
+                measured[options] = (*(f"{figure:,.0f}" for figure in figures), rate)
+    row = r"\| ([\d,]+) / ([\d,]+) \| (\d+) \| ([\d.]+) \| `?([^|`]*?)`? ?\|$"
+    stated = {
+        options_of(command): (*figures,) for *figures, command in re.findall(row, README, re.M)
+    }
     assert len(stated) == 10
     assert stated == {options: measured[options] for options in stated}
+
+
+def test_readme_is_short():
+    words = re.sub(r"```.*?```|[|]", "", README, flags=re.S).split()
+    assert 0 < len(words) <= 1200  # a limit of ours, without code
+
+
+def test_citation_has_the_version():
+    assert f"\nversion: {utf8_hdl.__version__}\n" in (ROOT / "CITATION.cff").read_text()
 
 
 def test_pages_and_messages_install_from_a_clone():
@@ -186,6 +198,51 @@ def test_verilog_example_fits_the_generated_module(tmp_path):
         cwd=tmp_path, capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert "port" not in compiled.stderr
+
+
+@needs("iverilog")
+def test_tutorial_prints_its_tokens(tmp_path):
+    page = (ROOT / "docs/tutorial.md").read_text()
+    [bench] = re.findall(r"^```verilog\n(.*?)^```", page, re.M | re.S)
+    [expected] = re.findall(r"^```text\n(.*?)^```", page, re.M | re.S)
+    (tmp_path / "bench.v").write_text(bench)
+    (tmp_path / "utf8_decoder.v").write_text(verilog_of(Decoder()))
+    [line] = [line for line in SHELL if line.startswith("iverilog -o bench bench.v")]
+    assert in_shell(line, cwd=tmp_path, encoding="utf-8").stdout == expected
+
+
+COMMAND_LINE = (ROOT / "docs/command-line.md").read_text()
+
+
+def test_page_lists_the_commands():
+    commands = re.findall(r"^  (\w+)  ", run("--help").out.split("Commands:")[1], re.M)
+    rows = re.findall(r"^\| `(\w+)` \| [^|]* \| \[", COMMAND_LINE, re.M)
+    assert sorted(rows) == sorted(commands)
+
+
+@pytest.mark.sample(1)
+@pytest.mark.parametrize(
+    "component", ["decoder", "encoder", "validator", "transcoder", "compactor"]
+)
+def test_page_shows_the_json(component):
+    [stated] = re.findall(rf"^\| {component} \| `(.*?}})`", COMMAND_LINE, re.M)
+    text = ("--hex", "41") if component == "compactor" else ("--text", "A")
+    lanes = ("--lanes", "2") if component in ("validator", "transcoder", "compactor") else ()
+    shown = run("simulate", "--component", component, *lanes, *text, "--tokens", "-")
+    assert shown.out == f"{stated}\n"
+
+
+def missing_paths(text: str) -> list[str]:
+    """The files and folders of the repository that a page names and that do not exist."""
+    named = re.findall(r"`((?:hdl|sim|flow|tests)/[\w/.]*)`", text)
+    assert named
+    return [path for path in named if not (ROOT / path).exists()]
+
+
+def test_page_names_files_that_exist():
+    page = (ROOT / "docs/how-it-is-built.md").read_text()
+    assert missing_paths(page) == []
+    assert missing_paths(page.replace("rules.py", "rule.py")) != []
 
 
 def test_pipeline_example_makes_letters_upper_case():

@@ -29,7 +29,7 @@ from utf8_hdl import (
 )
 
 PAGE = (Path(__file__).parents[2] / "docs" / "composition.md").read_text()
-BLOCKS = dict(re.findall(r"^## (.+?)\n[^#]*?```python\n(.*?)```", PAGE, re.M | re.S))
+BLOCKS = dict(re.findall(r"^## ([^\n]+)\n[^#]*?```python\n(.*?)```", PAGE, re.M | re.S))
 COMPLETE = BLOCKS.pop("A complete component")
 
 STALLS = 0.4

@@ -37,7 +37,7 @@ _SUFFIXES = {"little": "le", "big": "be"}
 
 COMPONENTS = "utf8_sim.command_line:COMMAND_LINES"
 
-REGISTERING = "; docs/python.md describes how to register another one"
+REGISTERING = "; docs/add-component.md describes how to register another one"
 
 LANES_HELP = f"{OWNERS}: bytes, or values of another width, per clock cycle. Default: {LANES}."
 

@@ -34,8 +34,8 @@ class Decoder(Design):
     4. *classify*: decide if the byte may follow the one before it.
     5. *count* the missing bytes. This is the state machine: ``START``, a character must begin;
        ``NEED_n``, n continuation bytes must follow. It has a register for each state.
-    6. *make* the token that ends with the byte in stage 5, if one does: if no byte is missing, if
-       the text ends there, or if the byte in stage 4 does not follow: it *cuts* the sequence.
+    6. *make* the token, if one ends with the byte in stage 5: no byte is missing, the text ends
+       there, or the byte in stage 4 does not follow and so *cuts* the sequence.
     7. *deliver*: the output buffer.
 
     No byte ends more than one token, so stage 6 makes at most one per cycle. Guarantees:

@@ -62,8 +62,8 @@ class Encoder(Design):
     4. Nothing is lost or invented: the output is the bytes of each code point's shortest form, in
        order.
     5. Self-synchronisation: from any register contents, without input and with a ready consumer,
-       it is back in the initial state after ``4 * longest_form + 16`` cycles (32 in ``unicode``).
-       In each of these cycles a byte of a code point that was never accepted may be taken.
+       it behaves as after reset after ``4 * longest_form + 16`` cycles (32 in ``unicode``). In each
+       of these cycles a byte of a code point that was never accepted may be taken.
 
     :class:`~utf8_hdl.CompactEncoder` has half the area, and a lower clock frequency.
 
@@ -237,7 +237,7 @@ class Encoder(Design):
         code_point = send["code_point"]
         groups = [code_point[6 * n : 6 * n + 6] & sent.replicate(6) for n, sent in enumerate(state)]
         pairs = [any_of(groups[n : n + 2]) for n in range(0, len(groups), 2)]
-        # A lead byte begins with as many ones as its character has bytes, an ASCII byte with none.
+        # A lead byte begins with a one for each byte of its character, an ASCII byte with a zero.
         lowest = 7 - len(sends)
         ones = [Cat(sends[6 - bit :]).any() for bit in range(lowest, 6)]
         choose = pipeline.stage(

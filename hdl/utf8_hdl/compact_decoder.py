@@ -34,11 +34,11 @@ class CompactDecoder(Design):
     leads from ``START`` to ``NEED_n``. Each byte that joins the sequence leads to the next lower
     state; the last one completes a token. In ``START``, any other byte is a token of its own.
 
-    A byte that does not join *cuts* the sequence, and the error occupies the output register. A
-    lead byte has no token yet. The token of any other byte is one step late: the register *before*
-    has the byte, as it has the previous byte in all states, and ``HELD`` means that its token is
-    due. The next step outputs this token and accepts the next byte. No sequence can be cut in that
-    step, so one register is enough for any input::
+    A byte that does not join *cuts* the sequence, and the error occupies the output register. If
+    the byte is a lead byte, it has no token yet. Otherwise its own token is one step late: state
+    ``HELD`` means that the byte in the register *before*, which always has the previous byte, still
+    needs its token. The next step outputs this token and accepts the next byte. No sequence can be
+    cut in that step, so one register is enough for any input::
 
         i.p    C2     41      42     43    E2    82      AC
         state  START  NEED_1  HELD   HELD  HELD  NEED_2  NEED_1  START
@@ -47,8 +47,8 @@ class CompactDecoder(Design):
     From the second byte of an unfinished sequence on, the output register has its value and length
     so far, and ``o.valid`` is low. After the lead byte it may still have the previous token.
 
-    1. Line rate: except during reset and in the first cycle after it, ``i.ready`` is high whenever
-       ``o.ready`` is, on any input; and while ``o.valid`` is low.
+    1. Line rate: on any input, ``i.ready`` is high while ``o.ready`` is high or ``o.valid`` is low,
+       except during reset and in the first cycle after it.
     2. Latency: a token is at the output 1 cycle after the byte that decides it: its last byte, or
        the byte that cuts it. After a byte that cuts a sequence and begins none, the latency is 2
        cycles, until a byte begins a sequence or no byte is accepted in a cycle. Cycles in which the

@@ -62,8 +62,9 @@ class Encoder(Design):
     4. Nothing is lost or invented: the output is the bytes of each code point's shortest form, in
        order.
     5. Self-synchronisation: from any register contents, without input and with a ready consumer,
-       it behaves as after reset after ``4 * longest_form + 16`` cycles (32 in ``unicode``). In each
-       of these cycles a byte of a code point that was never accepted may be taken.
+       it behaves like a freshly reset encoder after ``4 * longest_form + 16`` cycles (32 in
+       ``unicode``). In each of these cycles a byte of a code point that was never accepted may be
+       taken.
 
     :class:`~utf8_hdl.CompactEncoder` has half the area, and a lower clock frequency.
 

@@ -6,7 +6,7 @@ import enum
 class EncodingScheme(enum.Enum):
     """An encoding scheme (Unicode D94): an encoding form, and the byte order of its units.
 
-    The value of a member is its name on the command line, and the name of Python's codec. No scheme
+    The value of a member is its name on the command line, and a name of Python's codec. No scheme
     adds or removes a byte order mark.
     """
 

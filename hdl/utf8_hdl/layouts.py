@@ -119,8 +119,8 @@ def beat_layout(lanes: int, shape: Any = 8, user: Any = 0) -> data.StructLayout:
     data.StructLayout
         ``data`` is an array of values, the first of them in lane 0. ``keep`` is an array of bits:
         a lane has a value if its bit is set. ``last`` (1) marks the last beat of a text. Components
-        require ``keep`` to be all ones, except with ``last``, where any number of its lowest bits
-        is set, or none. A compactor accepts any ``keep``. The producer defines ``user``.
+        require ``keep`` to be all ones. With ``last`` it may have zeros above its ones, and may be
+        zero. A compactor accepts any ``keep``. The producer defines the meaning of ``user``.
 
     Raises
     ------

@@ -26,7 +26,7 @@ stage  name      result                                               decides sw
                  before blocks
 5      before    values before middles of level 2 and up, and in all  level 0
                  lanes; bit 1 of prefix sums before blocks
-6      sums      prefix sums; valid bit of the dense beat            level 1           level 0
+6      sums      prefix sums; valid bit of the dense beat             level 1           level 0
 7      give      numbers of dense beats                               level 2           level 1
 8      held      lanes up to the top; prefix sums of level 4,         level 3           level 2
                  compared
@@ -248,7 +248,7 @@ class Packing:
     def _add_before(self, credit: Credit, partial: Stage) -> Stage:
         """Stage 5: values before middles of level 2 and up, and in all lanes.
 
-        And bit 1 of the prefix sums before blocks.
+        Also bit 1 of the prefix sums before blocks.
         """
         stage = credit.stage("before", "values before the middles of blocks")
         for lane, width in self._counted.items():
@@ -320,7 +320,7 @@ class Packing:
         return stage
 
     def _add_top_of_level(self, level: int, count: Value, before: Stage, stage: Stage) -> None:
-        """Stage 6: the prefix sums of a level, with a top of its own, not far from them."""
+        """Stage 6: the prefix sums of a level, with a separate copy of the top near them."""
         width = level + 1
         top = stage.signal(f"top_of_level_{level}", width, init=-1, reset_less=True)
         stage.m.d.comb += self.probes.tops[f"level_{level}"].eq(top)
@@ -372,7 +372,7 @@ class Packing:
     # Dense beats
 
     def _give(self, credit: Credit, sums: Stage) -> Stage:
-        """Stage 7: dense beats are numbered. ``fills`` is True if a beat has become full."""
+        """Stage 7: number the dense beats. ``fills`` is True if a beat has become full."""
         gives, ended = sums["gives"], sums["ended"]
         stage = credit.give("give", "the number of the dense beat", gives)
         low, high = compared(sums["top_before"])
@@ -397,7 +397,7 @@ class Packing:
         return stage
 
     def _compare(self, credit: Credit, held: Stage) -> Stage:
-        """Stage 9: prefix sums of levels 5 and 6 are compared with the numbers of pairs."""
+        """Stage 9: compare the prefix sums of levels 5 and 6 with the numbers of pairs."""
         stage = credit.stage("compare", "prefix sums, compared with the numbers of pairs")
         stage.carry("comes", "held", "kept", "ends", "fills", "user_of_text", *self._sums(5))
         self._pass(held, stage, swap=(3,), decide=(4,), compare=(5, 6))
@@ -543,7 +543,7 @@ def _sum(m: Module, numbers: list[Value]) -> Value:
 
 
 def _total(numbers: list[Value]) -> Value:
-    """The sum of up to three numbers: a carry chain, and not more than one gate before it."""
+    """The sum of up to three numbers: one carry chain, with at most one gate before it."""
     if len(numbers) == 3:
         width = max(len(number) for number in numbers)
         one, other, third = (_extended(number, width) for number in numbers)

@@ -35,9 +35,9 @@ number of stages N counts *take*, but not the output buffer.
 4. It moves on by one stage in each further enabled cycle, and into the output buffer in the Nth
    enabled cycle after the one in which it entered. A component may drop items, or combine several
    into one; a stage outputs at most one item in a cycle.
-5. An item is at the output in the cycle after it has moved into the output buffer. If an earlier
-   item is still at the output then, it appears in the cycle after that item's transfer. It stays
-   until its own transfer.
+5. An item is at the output in the cycle after it has moved into the output buffer or, if an earlier
+   item is still at the output, in the cycle after the transfer of that item. It stays until its own
+   transfer.
 
 Consequences:
 

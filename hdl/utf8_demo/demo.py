@@ -23,7 +23,7 @@ PAUSE = 0.02
 at a terminal does not notice the delay."""
 
 BUFFER = 2048
-"""Bytes buffered while the longer answers to earlier bytes are sent."""
+"""Entries of the receive buffer: the output can be longer than the input."""
 
 
 TARGETS = (EncodingScheme.UTF_16LE, EncodingScheme.UTF_8)
@@ -49,13 +49,12 @@ class Demo(wiring.Component):
     A UART does not mark the end of a text, so a silence of ``pause`` seconds ends it. An unfinished
     sequence is then reported as truncated.
 
-    Bytes are lost if the buffer is full or a stop bit is missing. Lost bytes end the text before
-    them, and a line reports them, in order with the other lines. With target UTF-8 there is no such
-    line; losses are only counted.
+    Bytes are lost if the buffer is full or a stop bit is missing. A loss ends the text before it. A
+    line reports it, in order with the other lines; with target UTF-8, losses are only counted.
 
-    The byte ENQ ends the text before it and is no part of a text. The answer, in order with the
-    other lines, is the statistics. They are counted from a decoder's tokens; if the component is a
-    transcoder, a compact decoder decodes the same bytes for them.
+    The byte ENQ requests the statistics. It ends the text before it and is not part of any text.
+    The statistics are written in order with the other lines. They count a decoder's tokens: beside
+    a transcoder, a compact decoder decodes the same bytes for them.
 
     Parameters
     ----------
@@ -70,7 +69,7 @@ class Demo(wiring.Component):
     buffer : int
         Entries of the buffer, including the notice of an overrun.
     compact : bool
-        Use the compact decoder. Beside a transcoder, the decoder always is compact.
+        Use the compact decoder. The decoder beside a transcoder is always compact.
     target : EncodingScheme, optional
         Output encoding of the transcoder that replaces the decoder: UTF-16LE, or UTF-8 to repair.
     strip_bom : bool
@@ -79,7 +78,7 @@ class Demo(wiring.Component):
     Raises
     ------
     ValueError
-        If the clock does not allow that rate, the buffer has fewer than 3 entries, or the
+        If ``clock_hz`` does not allow ``baud``, the buffer has fewer than 3 entries, or the
         transcoder is not supported.
 
     Members
@@ -89,7 +88,7 @@ class Demo(wiring.Component):
     tx : ``Out(1)``
         The transmitted line.
     busy : ``Out(1)``
-        Something is being received, waits, or is being sent. From a register.
+        High while the demo receives, buffers or sends anything. From a register.
     """
 
     rx: In(1, init=1)
@@ -120,7 +119,7 @@ class Demo(wiring.Component):
             if target not in TARGETS:
                 raise ValueError(f"target must be UTF-16LE or UTF-8, not {target!r}")
             self._transcoder = Transcoder(profile, lanes=1, target=target, strip_bom=strip_bom)
-            # Amaranth warns of the whole if it is not used.
+            # The transcoder is part of the demo: Amaranth should warn only about an unused demo.
             self._transcoder._MustUse__silence = True
         self._writes_losses = target is not EncodingScheme.UTF_8
         super().__init__()
@@ -153,10 +152,10 @@ class Demo(wiring.Component):
             writer.digit.eq(statistics.digit),
         ]
 
-        # Tokens are taken before entries of the buffer, and neither while a line is written, so the
-        # report does not change. After the last byte of a text, no entry is taken until all
-        # components have output that text, so notices stay in order. No component's `ready` depends
-        # on its `valid`.
+        # Tokens have priority over entries of the buffer. Neither is accepted while a line is
+        # written, so the counters do not change during the report. After the last byte of a text,
+        # no entry is accepted until all components have output that text, so notices stay in order.
+        # No component's `i.ready` depends on its `i.valid`, so there is no combinational loop.
         mark = buffer.o.p.mark
         is_byte = (mark == Mark.BYTE) | (mark == Mark.LAST_BYTE)
         ending = Signal(len(components))
@@ -216,9 +215,9 @@ class Demo(wiring.Component):
     def _give_units(
         self, m: Module, transcoder: Transcoder, writer: LineWriter, transmitter: UartTransmitter
     ) -> None:
-        """Units of UTF-16 are written as lines, those of UTF-8 are sent as they are.
+        """Write units of UTF-16 as lines, and send units of UTF-8 unchanged.
 
-        Nothing else is written at that time: a notice waits for the end of the text.
+        No notice is written between them, because a notice waits for the end of the text.
         """
         target = transcoder.target
         m.submodules.units = units = UnitSplitter(transcoder.out_lanes, target.unit_bytes)

@@ -13,7 +13,7 @@ from utf8_hdl.profile import UNICODE, Profile
 
 from .statistics import COUNTS, DIGITS, PLACE_LAYOUT
 
-# Placeholders in a line, and its end. None of these characters is sent.
+# Placeholders in a line, and the mark of its end. These characters are not sent.
 _CODE_POINT, _LENGTH, _PLURAL, _COUNT, _END = "\1", "\2", "\3", "\4", "\0"
 
 _LINES = [
@@ -34,19 +34,18 @@ _ENDS = [place + 1 for place, character in enumerate(_TEXTS) if character == ord
 _STARTS = [0, *_ENDS[:-1]]
 
 OVERRUN_LINE, FRAMING_ERROR_LINE, UNIT_LINE, REPORT_LINES = range(len(ErrorKind), len(_LINES))
-"""Numbers of the lines that report lost bytes, of the line for a UTF-16 unit, and of the lines of
-the report."""
+"""Line numbers: the notices of lost bytes, a UTF-16 unit, and the report."""
 
 FEWEST_DIGITS = 4
-"""Minimum digits of a code point, as is usual after ``U+``. A unit always has as many."""
+"""Minimum number of digits of a code point, and the number of digits of a UTF-16 unit."""
 
 
 def line_layout(profile: Profile) -> data.StructLayout:
     """Layout of the input of :class:`LineWriter`.
 
     ``line`` (4 bits) is the code of a token's :class:`ErrorKind`, or ``OVERRUN_LINE``,
-    ``FRAMING_ERROR_LINE``, ``UNIT_LINE`` or ``REPORT_LINES``; ``code_point`` and ``length`` are the
-    token's, ``code_point`` may also be the unit.
+    ``FRAMING_ERROR_LINE``, ``UNIT_LINE`` or ``REPORT_LINES``. ``code_point`` and ``length`` are
+    those of the token; with ``UNIT_LINE``, ``code_point`` is the unit.
     """
     return data.StructLayout(
         {
@@ -72,7 +71,8 @@ class LineWriter(wiring.Component):
     o : ``Out(stream.Signature(8))``
         The characters of the lines.
     place : ``Out(PLACE_LAYOUT)``, digit : ``In(4)``
-        To :class:`~utf8_demo.statistics.Statistics`, which must not count during the report.
+        Read port of :class:`~utf8_demo.statistics.Statistics`, which must not count during the
+        report.
     """
 
     i: Any
@@ -97,12 +97,12 @@ class LineWriter(wiring.Component):
         port = memory.read_port()
         character = port.data
         address, address_now = Signal(range(len(_TEXTS))), Signal(range(len(_TEXTS)))
-        m.d.comb += port.addr.eq(address)  # that of the next cycle
+        m.d.comb += port.addr.eq(address)  # of the next cycle's character
         m.d.sync += address_now.eq(address)
 
         digit_count = max(FEWEST_DIGITS, -(-self.profile.code_point_width // 4))
         digits = Signal(4 * digit_count)
-        digit_place = Signal(range(DIGITS))  # of the one that is next; the one after 0 is the top
+        digit_place = Signal(range(DIGITS))  # index of the next digit; wraps from 0 to the highest
         leading = Signal()
         count = Signal.like(self.place.count)
         length = Signal(bits_for(self.profile.longest_form))
@@ -165,5 +165,5 @@ class LineWriter(wiring.Component):
 
 
 def _hexadecimal(digit: Value) -> Value:
-    """The character of a digit of 4 bits."""
+    """The character of a hexadecimal digit."""
     return Mux(digit < 10, ord("0") + digit, ord("A") - 10 + digit)

@@ -8,7 +8,7 @@ from amaranth.lib.fifo import SyncFIFOBuffered
 from amaranth.lib.wiring import In, Out
 
 ENQUIRY = 0x05
-"""The byte ENQ, Ctrl-E, which asks for the statistics and is no part of a text."""
+"""The byte ENQ (Ctrl-E), which requests the statistics. It is not part of any text."""
 
 
 class Mark(enum.Enum, shape=3):
@@ -18,28 +18,28 @@ class Mark(enum.Enum, shape=3):
     BYTE = 0
     #: The last byte of a text.
     LAST_BYTE = 1
-    #: No byte: here some were lost, because the buffer was full.
+    #: A notice: bytes were lost here because the buffer was full.
     OVERRUN = 2
-    #: No byte: here one was lost, because its stop bit was missing.
+    #: A notice: a byte was lost here because its stop bit was missing.
     FRAMING_ERROR = 3
-    #: No byte of a text: the statistics are asked for.
+    #: A notice: the statistics are requested.
     ENQUIRY = 4
 
 
 ENTRY_LAYOUT = data.StructLayout({"data": 8, "mark": Mark})
-"""An entry of the receive buffer. ``data`` has no meaning in a notice of lost bytes or an
-enquiry."""
+"""An entry of the receive buffer. ``data`` is a don't care in a notice."""
 
 
 class ReceiveBuffer(wiring.Component):
     """Buffers received bytes, and marks the ends of texts, lost bytes, and enquiries.
 
-    A byte is kept outside the queue until the next event or the end of the pause, which decides if
-    it is the last byte of its text. An event is a byte, a framing error or an enquiry, which is the
-    byte ``ENQUIRY``; the latter two are notices and end a text. An event that finds fewer than 3
-    free entries is an overrun; the free entries are then used for the kept byte, as the last of its
-    text, and for the notice. Further events are ignored until the queue is empty, so that losses
-    form few long gaps.
+    An event is a byte, a framing error or an enquiry (the byte ``ENQUIRY``). A framing error or an
+    enquiry ends the text, and a notice of it is queued. A byte is held in a register before the
+    queue until the next event, or the end of the pause, decides if it is the last byte of its text.
+
+    An event at which fewer than 3 entries are free is lost, which is an overrun: the held byte is
+    queued as the last byte of its text, and a notice after it. Further events are ignored until the
+    buffer is empty, so that losses form few long gaps.
 
     The queue has ``depth`` entries for bytes and notices, at least ``SMALLEST``. A text ends after
     ``pause`` cycles of an idle line.
@@ -54,7 +54,7 @@ class ReceiveBuffer(wiring.Component):
         High while a received byte or notice has not been taken.
     """
 
-    #: Entries for a byte, the last byte of its text, and a notice.
+    #: Minimum depth: a byte, the last byte of its text, and a notice.
     SMALLEST = 3
 
     data: In(8)

@@ -25,7 +25,7 @@ BYTES, CHARACTERS, OVERRUNS, FRAMING_ERRORS = (
 """Numbers of counters. The counter of an error kind is ``CHARACTERS`` plus the code of the kind."""
 
 DIGITS = 16
-"""Decimal digits of a counter: at the highest rate of the boards, they last for 900 years."""
+"""Decimal digits of a counter: enough for 900 years at the highest rate of the boards."""
 
 PLACE_LAYOUT = data.StructLayout({"digit": bits_for(DIGITS - 1), "count": bits_for(len(COUNTS))})
 """Address of a digit: digit 0 is the lowest digit of its counter."""
@@ -34,8 +34,8 @@ PLACE_LAYOUT = data.StructLayout({"digit": bits_for(DIGITS - 1), "count": bits_f
 class Statistics(wiring.Component):
     """Decimal counters, so that the report needs no conversion.
 
-    An increment takes two cycles, and one more for each carry. A reset does not change the
-    counters: they count from the configuration of the FPGA on.
+    An increment takes two cycles, and one more for each carry. A reset does not clear the counters:
+    they count from the configuration of the FPGA on.
 
     Members
     -------

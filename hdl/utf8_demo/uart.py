@@ -1,4 +1,4 @@
-"""UART, 8 data bits, no parity, 1 stop bit: receiver and transmitter."""
+"""UART receiver and transmitter: 8 data bits, no parity, 1 stop bit."""
 
 from typing import Any
 
@@ -8,19 +8,19 @@ from amaranth.lib.cdc import FFSynchronizer
 from amaranth.lib.wiring import In, Out
 
 FEWEST_CYCLES = 8
-"""Clock cycles in a bit; with fewer, the middle of a bit is not found well enough."""
+"""Minimum number of clock cycles per bit: with fewer, the sampling point is too inaccurate."""
 
 MAX_ROUNDING = 0.005
-"""How far a bit may be from its nominal time, because it lasts a whole number of cycles."""
+"""Maximum relative error of the bit rate, because a bit lasts a whole number of cycles."""
 
 
 def cycles_per_bit(clock_hz: float, baud: float) -> int:
-    """How many clock cycles a bit lasts.
+    """Number of clock cycles per bit.
 
     Raises
     ------
     ValueError
-        If the clock is too slow for that rate, or gives it with an error above 0.5 %.
+        If the clock is too slow for the rate, or the rate's rounding error exceeds 0.5 %.
     """
     highest = clock_hz / FEWEST_CYCLES
     if not 0 < baud <= highest:
@@ -38,28 +38,27 @@ def cycles_per_bit(clock_hz: float, baud: float) -> int:
 
 
 class UartReceiver(wiring.Component):
-    """Receives bytes; it tolerates a sender that is 3.5 % too fast or too slow.
+    """Receives bytes from a sender that may be 3.5 % too fast or too slow.
 
-    Each bit is sampled once, in its middle as counted from the falling edge of the start bit. The
-    receiver waits for a start bit from the middle of the stop bit on, so that a faster sender's
-    next start bit is not missed. A start bit that is over before its middle was a disturbance, and
-    ignored.
+    Each bit is sampled once, in its middle, timed from the falling edge of the start bit. From the
+    middle of the stop bit on, the receiver is ready for the next start bit, which a faster sender
+    sends early. A start bit that ends before its middle is ignored as noise.
 
-    If the line is low in the middle of the stop bit, that is a framing error: the byte is dropped.
-    Nothing is received then until the line has been high, so a break is one framing error, however
-    long it lasts. A bit has as many ``cycles`` as :func:`cycles_per_bit` says.
+    If the line is low in the middle of the stop bit, that is a framing error: the byte is dropped,
+    and nothing is received until the line is high. So a break of any length is one framing error.
+    ``cycles`` is the result of :func:`cycles_per_bit`.
 
     Members
     -------
     rx : ``In(1)``
-        The line; it need not be synchronous to the clock.
+        The received line. It need not be synchronous to the clock.
     data : ``Out(8)``
         The byte, in the cycle in which ``received`` is high.
     received : ``Out(1)``
         High for one cycle with a byte: in the middle of its stop bit, plus two cycles of the
         synchroniser.
     framing_error : ``Out(1)``
-        High for that cycle instead if there is no stop bit.
+        High for that cycle, instead of ``received``, if the stop bit is missing.
     idle : ``Out(1)``
         The line is high, and no byte is in flight.
     """
@@ -88,8 +87,8 @@ class UartReceiver(wiring.Component):
         with m.FSM():
             with m.State("IDLE"):
                 m.d.comb += self.idle.eq(line)
-                # Half a bit, less the cycle until the timer runs, and half a cycle by which the
-                # edge is seen too late on average.
+                # Half a bit, less one cycle until the timer runs, less half a cycle by which the
+                # edge is detected late on average.
                 m.d.sync += timer.eq((self.cycles - 3) // 2)
                 with m.If(~line):
                     m.next = "START"
@@ -116,7 +115,7 @@ class UartReceiver(wiring.Component):
 
 
 class UartTransmitter(wiring.Component):
-    """Sends bytes, with one stop bit, and one clock cycle more between bytes.
+    """Sends bytes with one stop bit, and one more clock cycle between bytes.
 
     Members
     -------

@@ -1,4 +1,4 @@
-"""The units of a transcoder's beats, one at a time."""
+"""Splits the beats of a transcoder into units."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ class UnitSplitter(wiring.Component):
     Members
     -------
     i : ``In(stream.Signature(beat_layout(lanes, user=TEXT_STATUS)))``
-        Beats. A beat is accepted with its last unit, or at once if it is empty.
+        Beats. A beat is accepted together with its last unit, or at once if it is empty.
     o : ``Out(stream.Signature(8 * unit_bytes))``
         The units, in order.
     """

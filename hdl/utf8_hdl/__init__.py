@@ -1,16 +1,17 @@
 """UTF-8 gateware for FPGAs: decoders, encoders, a validator, a transcoder, a compactor.
 
-- `profile`, `layouts`, `encoding_scheme`: the rules of a UTF-8, the payloads, the encodings
-- `rules`: what each byte and code point may be, from a profile
+- `profile`, `layouts`, `encoding_scheme`: UTF-8 profiles, payloads, encoding schemes
+- `rules`: classes of bytes and code points, derived from a profile
 - `decoder`, `encoder`: pipelines for one byte per cycle
 - `compact_decoder`, `compact_encoder`: the same with one register stage
-- `parallel`: `detection` of the sequences in a beat of many bytes, and of a text's `first_error`;
-  `wide_decoder`, `validator`
-- `transcode`: a module for each encoding, `report` of errors, and `transcoder`
-- `packing`: sparse beats made dense, for the transcoder and for `compactor`
+- `parallel`: `detection` of the sequences in a beat, `first_error` of a text, `wide_decoder`,
+  `validator`
+- `transcode`: a module for each encoding, `report` of errors, `transcoder`
+- `packing`: packs sparse beats into dense beats, for the transcoder and for `compactor`
 - `flow_control`: `stage`; `pipeline`, for one byte per cycle; `credit`, for beats
-- `composition`, `axi`: streams of components joined, and AXI4-Stream ports
-- `logic`, `byte_class`; `design`, `checks`: gates; the base class and checks of parameters
+- `composition`, `axi`: connections and adapters between components; AXI4-Stream ports
+- `logic`, `byte_class`: building blocks of logic
+- `design`, `checks`: base class of components, and checks of their parameters
 """
 
 from importlib import import_module
@@ -126,7 +127,7 @@ _HOMES = {
     "token_layout": "layouts",
     "verdict_layout": "layouts",
 }
-"""The modules of these names. Each is imported when a name in it is first used."""
+"""The module that defines each name. It is imported when one of its names is first used."""
 
 
 def __getattr__(name: str) -> Any:

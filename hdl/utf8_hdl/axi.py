@@ -28,13 +28,13 @@ def module_name(component: Any) -> str:
 
 
 class Part(NamedTuple):
-    """Some bits of a port, and the pins that go with them."""
+    """Bits of a port, and the pins of the component that they are connected to."""
 
     port: str
     lowest: int
     #: Width in the port; zero-filled above the pins.
     width: int
-    #: ``i.valid``, say; or ``i``, and which bits of its payload.
+    #: A handshake pin such as ``i.valid``; or ``i`` or ``o``, with ``bits`` of its payload.
     source: str
     bits: range
 
@@ -44,12 +44,12 @@ class AxiStream(Elaboratable):
 
     The payloads of the streams ``i`` and ``o`` determine the ports. The first field of a payload is
     ``tdata``, the fields of :data:`.SIDEBAND` have a port each, and all other fields are ``tuser``,
-    the first one lowest. A port that would have no fields is omitted. If a field is an array of
-    structures, its elements are mapped one after the other by their own fields.
+    the first one lowest. A port that would have no fields is omitted. The elements of an array of
+    structures are mapped in order, each by its own fields.
 
-    A component may have two more attributes, dictionaries by port. ``axi_widths`` has the width of
-    a port, or of an element's part of it, that is wider than its fields and filled with zeros.
-    ``axi_outputs`` has further output ports and their values.
+    A component may have two more attributes, dictionaries by port name. ``axi_widths`` has the
+    width of a port, or of an element's part of it, if that is wider than its fields: it is
+    zero-extended. ``axi_outputs`` has additional output ports and their values.
 
     It is an ordinary submodule: its registers are in the domain ``sync`` of the surrounding design,
     and ``DomainRenamer`` and ``ResetInserter`` apply as usual. Converted alone, it has two more
@@ -88,7 +88,7 @@ class AxiStream(Elaboratable):
     m_axis_tdata: Signal
     m_axis_tuser: Signal
 
-    _MustUse__silence = True  # Amaranth need not warn of one that is only asked for its ports.
+    _MustUse__silence = True  # No warning from Amaranth if only the attributes are used.
 
     def __init__(self, component: Any) -> None:
         if not (hasattr(component, "i") and hasattr(component, "o")):
@@ -118,7 +118,7 @@ class AxiStream(Elaboratable):
         self.outputs = {port: levels[port] for port in streams if port in outputs}
 
     def pin(self, part: Part) -> Value:
-        """The pins of the component that go with some bits of a port."""
+        """The pins of the component that are connected to some bits of a port."""
         side, _, handshake = part.source.partition(".")
         stream = getattr(self.component, side)
         if handshake:
@@ -141,7 +141,7 @@ class AxiStream(Elaboratable):
 class AxiModule(AxiStream):
     """An :class:`AxiStream` as a top-level design: its ``ports`` begin with clock and reset.
 
-    The reset is synchronous in both namings: it acts at rising edges of the clock.
+    With either name the reset is synchronous: it acts at rising edges of the clock.
 
     Parameters
     ----------

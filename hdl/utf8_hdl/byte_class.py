@@ -1,4 +1,4 @@
-"""Membership of bytes in sets, in one lookup table and a register for each set of nibbles."""
+"""Membership of bytes in sets, with one lookup table and register for each set of nibbles."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -12,9 +12,10 @@ from .logic import any_of, one_of
 class ByteClasses:
     """Membership of bytes in sets, one stage after the bytes.
 
-    A set of bytes is a union of products, some high nibbles times some low nibbles. A register for
-    each of these sets of nibbles is one lookup table, and bytes of many kinds share them. The
-    registers are in ``stage``, one stage after the bytes, and have a bit for each byte.
+    A set of bytes is a union of products of a set of high nibbles and a set of low nibbles. The
+    test if a nibble is in a set takes one lookup table and one register, which several sets of
+    bytes share. The registers are in ``stage``, one stage after the bytes, and have a bit for each
+    byte.
     """
 
     def __init__(self, stage: Stage, *of: Value) -> None:
@@ -24,7 +25,7 @@ class ByteClasses:
         self._known: dict[tuple[str, frozenset[int]], Signal] = {}
 
     def among(self, members: Iterable[int]) -> Value:
-        """A bit for each byte: it is one of ``members``."""
+        """A vector with a bit for each byte: True if the byte is one of ``members``."""
         lows = defaultdict(set)
         for member in members:
             lows[member >> 4].add(member & 0xF)

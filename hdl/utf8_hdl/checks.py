@@ -8,16 +8,16 @@ LANES = (1, 2, 4, 8, 16, 32, 64, 128)
 """The supported numbers of lanes."""
 
 DEFAULT_LANES = 8
-"""Lanes of a component that has lanes, if none are given."""
+"""The default number of lanes."""
 
 
 def checked_integer(name: str, value: Any, least: int = 0, most: int | None = None) -> int:
-    """An integer of Python or numpy in a range.
+    """Return a Python or NumPy integer as an ``int`` if it is in a range.
 
     Raises
     ------
     TypeError
-        If it is not an integer; a bool is refused, too.
+        If it is not an integer, or is a bool.
     ValueError
         If it is outside the range.
     """
@@ -34,7 +34,7 @@ def checked_integer(name: str, value: Any, least: int = 0, most: int | None = No
 
 
 def checked_type(name: str, value: Any, kind: type, such_as: str = "") -> Any:
-    """A value, if it is of a type; else it is a `TypeError`."""
+    """Return a value if it is of a type; otherwise raise `TypeError`."""
     if not isinstance(value, kind):
         example = f", such as {such_as}" if such_as else ""
         raise TypeError(f"{name} must be a {kind.__name__}{example}, not {shortened(value)}")
@@ -42,7 +42,7 @@ def checked_type(name: str, value: Any, kind: type, such_as: str = "") -> Any:
 
 
 def checked_lanes(lanes: int, least: int = 1) -> int:
-    """A number of lanes, if it is supported; otherwise a `ValueError`."""
+    """Return a number of lanes if it is supported; otherwise raise `ValueError`."""
     number = checked_integer("lanes", lanes)
     if number not in LANES or number < least:
         raise ValueError(f"lanes must be a power of two from {least} to {LANES[-1]}, not {lanes!r}")

@@ -1,4 +1,4 @@
-"""The compact decoder: the textbook's state machine, and one register between input and output."""
+"""The compact decoder: the textbook state machine with one register stage."""
 
 from collections.abc import Iterable
 from itertools import groupby
@@ -30,33 +30,34 @@ class CompactDecoder(Design):
                +--->| before |                 +---------------+
                     +--------+
 
-    ``START``: a character must begin. ``NEED_n``: n continuation bytes must follow. A lead byte
-    leads from ``START`` to ``NEED_n``, and each byte that joins the sequence to the state below;
-    the last one makes a token. Any other byte is a token of its own.
+    In ``START`` a character must begin; in ``NEED_n`` n continuation bytes must follow. A lead byte
+    leads from ``START`` to ``NEED_n``. Each byte that joins the sequence leads to the next lower
+    state; the last one completes a token. In ``START``, any other byte is a token of its own.
 
     A byte that does not join *cuts* the sequence, and the error occupies the output register. If
-    the byte is a lead byte, it has no token yet. Otherwise its own token is one step late: the byte
-    is in the register *before*, which has the previous byte in all states, and ``HELD`` means that
-    its token is still to be made. It is made in the next step, together with the effect of the next
-    byte. No sequence can be cut in that step, so one register is enough for any input::
+    the byte is a lead byte, it has no token yet. Otherwise its own token is one step late: state
+    ``HELD`` means that the byte in the register *before*, which always has the previous byte, still
+    needs its token. The next step outputs this token and accepts the next byte. No sequence can be
+    cut in that step, so one register is enough for any input::
 
         i.p    C2     41      42     43    E2    82      AC
         state  START  NEED_1  HELD   HELD  HELD  NEED_2  NEED_1  START
         o.p                   error  41    42    43              20AC
 
     From the second byte of an unfinished sequence on, the output register has its value and length
-    so far, and ``o.valid`` is low. After the lead byte it may still have the token before.
+    so far, and ``o.valid`` is low. After the lead byte it may still have the previous token.
 
-    1. Line rate: except during reset and in the first cycle after it, ``i.ready`` is high whenever
-       ``o.ready`` is, on any input; and while ``o.valid`` is low.
+    1. Line rate: on any input, ``i.ready`` is high while ``o.ready`` is high or ``o.valid`` is low,
+       except during reset and in the first cycle after it.
     2. Latency: a token is at the output 1 cycle after the byte that decides it: its last byte, or
-       the byte that cuts it. From a byte that cuts a sequence and begins none, it is 2 cycles,
-       until a byte begins one, or none comes in a cycle. Cycles in which the output waits are not
-       counted.
+       the byte that cuts it. After a byte that cuts a sequence and begins none, the latency is 2
+       cycles, until a byte begins a sequence or no byte is accepted in a cycle. Cycles in which the
+       output stalls are not counted.
 
-    Guarantees 3 to 5 are those of :class:`~utf8_hdl.Decoder`, with two differences: ``i.ready``
-    depends on ``o.ready`` within a cycle; and it is empty and ready after 3 cycles, with at most 2
-    such tokens. Only ``state``, ``o.valid`` and a register that gates ``i.ready`` are reset.
+    Guarantees 3 to 5 are those of :class:`~utf8_hdl.Decoder`, with two differences. ``i.ready``
+    depends on ``o.ready`` within a cycle. Without input and with a ready consumer, it is empty and
+    ready after 3 cycles, in which at most 2 tokens of bytes that were never accepted are taken.
+    Only ``state``, ``o.valid`` and a register that gates ``i.ready`` are reset.
 
     The rules are those of RFC 3629, section 4, and of the Unicode Standard, Table 3-7 and D93b: an
     error covers the longest prefix of a well-formed sequence (``maximal-subpart``), or one byte.
@@ -76,7 +77,7 @@ class CompactDecoder(Design):
     profile
         As given.
     State : enum.Enum
-        The states of this profile's machine, in binary; ``HELD`` has a bit of its own.
+        The states of this profile's machine, in binary code; ``HELD`` has a bit of its own.
     state : Signal
         The state register, for waveforms and coverage.
 
@@ -123,7 +124,7 @@ class CompactDecoder(Design):
         refused, so_far = self._sequence(m, now, before)
         held = state[-1]
 
-        # The state machine. A token ends with the byte, or is cut by it; HELD has one of its own.
+        # The state machine. A token ends with the byte, or before it; HELD has a token of its own.
         names = "begins", "follows", "joins", "unfinished", "ends", "error"
         begins, follows, joins, unfinished, ends, error = (Signal(name=name) for name in names)
         next_state = Signal(State)
@@ -166,7 +167,7 @@ class CompactDecoder(Design):
         shown = at_output.signal("shown", o.p.shape(), reset_less=True)
         m.d.comb += [at_output.adopt(o.p).eq(shown), token.error.eq(error)]
         with m.If(unfinished):
-            # After a lead byte, the output register may still hold the token before.
+            # After a lead byte, the output register may still hold the previous token.
             is_second = before.data[6]
             value = Mux(is_second, self._value_bits(before.data), shown.code_point)
             length = Mux(is_second, 1, shown.length)
@@ -198,7 +199,7 @@ class CompactDecoder(Design):
             if self._whole_sequence:
                 with m.If(joins):
                     m.d.sync += before.kind.eq(so_far)
-            # So written, these constants are set and reset inputs of flip-flops, and no gates.
+            # Written in this form, the constants use set and reset inputs of flip-flops, not gates.
             with m.If(error):
                 m.d.sync += shown.code_point.eq(REPLACEMENT)
             with m.Else():
@@ -208,8 +209,8 @@ class CompactDecoder(Design):
     def _bytes(self, m: Module) -> tuple[Any, Any]:
         """The byte that is offered and the byte before it, each with its properties.
 
-        ``kind``: its error if no byte joins it. ``restriction``: the byte, if it is a lead byte
-        that refuses some second bytes. ``is_ef_bf``: this byte and the one before are EF BF.
+        ``kind``: its error kind if no byte joins it. ``restriction``: the byte, if it is a lead
+        byte that refuses some second bytes. ``is_ef_bf``: this byte and the one before are EF BF.
         """
         fields: dict[str, Any] = {"kind": ErrorKind, "restriction": self._Restriction}
         if not self.profile.accept_noncharacters:
@@ -223,9 +224,9 @@ class CompactDecoder(Design):
         return now, before
 
     def _meaning(self, m: Module, now: Any) -> Signal:
-        """The error of a byte where a character must begin, and how many bytes it announces.
+        """Look up a byte where a character must begin; return how many bytes it announces.
 
-        These are the bytes of the first column of Unicode Table 3-7, and all others.
+        The cases are the first column of Unicode Table 3-7, and all other bytes.
         """
         NONE, *others = self._Restriction
         restrictions = dict(zip(self._refusals, others, strict=True))
@@ -245,9 +246,9 @@ class CompactDecoder(Design):
         return announced
 
     def _sequence(self, m: Module, now: Any, before: Any) -> tuple[Signal, Signal]:
-        """True if a second byte is refused; and the kind of the error if the sequence ends now.
+        """True if a second byte is refused; and the error kind if the sequence ends now.
 
-        The second column of Unicode Table 3-7, where it is not 80..BF.
+        The cases are the second column of Unicode Table 3-7 where it is not 80..BF.
         """
         refused = Signal()
         reason = Signal(ErrorKind)
@@ -256,7 +257,7 @@ class CompactDecoder(Design):
             _none, *restrictions = self._Restriction
             for restriction, kinds in zip(restrictions, self._refusals.values(), strict=True):
                 with m.Case(restriction):
-                    m.d.comb += reason.eq(kinds[min(kinds)])  # where it is not refused, any will do
+                    m.d.comb += reason.eq(kinds[min(kinds)])  # a don't care unless it is refused
                     with m.Switch(now.data):
                         for kind, seconds in groupby(kinds, kinds.__getitem__):
                             with m.Case(*patterns(seconds, 8)):
@@ -272,7 +273,7 @@ class CompactDecoder(Design):
     def _value_bits(self, lead: Value) -> Value:
         """The bits of a lead byte that are bits of the value: those below its highest zero.
 
-        In the longest form the ones above are shifted out at the left, so that they may remain.
+        The longest form shifts the ones above out at the left, so they need not be cleared.
         """
         lowest_shifted_out = 8 - self.profile.longest_form
         return Cat(
@@ -281,7 +282,7 @@ class CompactDecoder(Design):
 
 
 def _restriction(leads: Iterable[int]) -> Any:
-    """An enumeration of the lead bytes that refuse some second bytes, and none."""
+    """An enumeration of the lead bytes that refuse some second bytes, and ``NONE``."""
     names = ["NONE", *(f"{lead:02X}" for lead in leads)]
 
     def add(members: Any) -> None:

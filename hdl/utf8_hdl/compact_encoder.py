@@ -20,8 +20,8 @@ REPLACEMENT_FORM = 3
 class CompactEncoder(Design):
     """Encode code points to one byte per cycle in half the area, with a latency of one cycle.
 
-    A code point is taken apart when it is accepted: its lead byte goes to the output register, the
-    rest waits in a register from which the continuation bytes follow::
+    When a code point is accepted, its lead byte goes to the output register. Another register keeps
+    its bits for the continuation bytes::
 
                   +----------------+
         i ------> | state bits last| ------+
@@ -30,14 +30,14 @@ class CompactEncoder(Design):
                           +------------> | o | ------> o
                              lead byte   +---+  byte
 
-    States: ``START``, a code point may come; ``SEND_n``, n continuation bytes have still to go to
+    In ``START`` a code point can be accepted; in ``SEND_n`` n continuation bytes must still go to
     the output register.
 
-    1. Rate: ``i.ready`` is high when the last byte of a character is taken, or none waits; but not
-       during reset and in the first cycle after it.
+    1. Throughput: ``i.ready`` is high when the last byte of a character is taken, and while the
+       encoder is empty, except during reset and in the first cycle after it.
     2. Latency: the lead byte is at the output 1 cycle after its code point was accepted.
     3. Stream rules: ``i.ready`` depends on ``o.ready`` within a cycle.
-    4. Self-synchronisation: as that of :class:`~utf8_hdl.Encoder`.
+    4. Self-synchronisation: the same as that of :class:`~utf8_hdl.Encoder`.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class CompactEncoder(Design):
     profile
         As given.
     State : enum.Enum
-        The states of this profile's machine, in binary.
+        The states of this profile's machine, in binary code.
     state : Signal
         The state register, for waveforms and coverage.
 
@@ -87,7 +87,7 @@ class CompactEncoder(Design):
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
-        START, *_ = states = list(self.State)  # by how many bytes have still to be sent
+        START, *_ = states = list(self.State)  # by the number of bytes to be sent
         longest = self.profile.longest_form
         rest = Stage(m, "The bytes that still have to follow")
         state = rest.adopt(self.state)
@@ -102,7 +102,7 @@ class CompactEncoder(Design):
 
         bits = rest.signal("bits", 6 * (longest - 1), reset_less=True)
         last = rest.signal("last", reset_less=True)
-        # Codes that no state has, to which only an upset leads. They must not last.
+        # Unused state codes, which only an upset can cause: the machine must leave them.
         width = len(Value.cast(state))
         unnamed = [f"{code:0{width}b}" for code in range(longest, 1 << width)]
         runs = running(m)
@@ -142,11 +142,11 @@ class CompactEncoder(Design):
         return m
 
     def _refuses(self, code_point: Value) -> Value:
-        """True if the profile does not encode a code point, whose width is that of the input."""
+        """True if the profile refuses a code point, which is as wide as the input."""
         profile = self.profile
         width = profile.code_point_width
         refused = code_point[width:].any()
-        second_byte = 6 * (profile.longest_form - 2)  # where highest has only ones
+        second_byte = 6 * (profile.longest_form - 2)  # below, highest has only ones
         if profile.highest < (1 << width) - 1:
             refused |= code_point[second_byte:width] > profile.highest >> second_byte
         return refused | (rejected(profile, code_point[:16]) & ~code_point[16:].any())
@@ -169,7 +169,7 @@ class CompactEncoder(Design):
 
 
 def _lead_byte(value: Value, form: int) -> Value:
-    """The lead byte of a value in a form: as many ones as it has bytes, a zero, the high bits."""
+    """The lead byte of a value in a form: a one for each byte, a zero, the high bits."""
     own_bits = value[6 * (form - 1) : FORM_BITS[form]]
     marker = ("1" * form + "0" if form > 1 else "0")[: 8 - len(own_bits)]
     return Cat(own_bits, Const(int(marker, 2), len(marker)))

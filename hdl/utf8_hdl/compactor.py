@@ -34,14 +34,14 @@ class Compactor(Design):
        Cycles in which the output stalls are not counted.
     3. Values are output in order, each exactly once. Every lane has a value, except in the last
        beat of a text, in which the first lanes have one, or none has. ``last`` marks that beat. A
-       text of U values has as many beats as U values fill, and at least one. ``user`` is that of
-       the text's last input beat, and zero in all other beats.
+       text of U values has U / ``lanes`` beats, rounded up, and at least one. ``user`` of the last
+       beat is that of the text's last input beat; in all other beats it is zero.
     4. Stream rules: once ``o.valid`` is high, it and ``o.payload`` hold until ``o.ready``. No
        output depends on an input within a cycle. While ``o.valid`` is low the payload is a don't
        care, and so are the values of lanes without ``keep``.
     5. Self-synchronisation: from any register contents, once it has drained and a beat with
-       ``last`` was accepted, later texts are right. Without input and with a ready consumer, it is
-       empty and ready after 85 cycles, in which at most 76 beats that were never accepted are
+       ``last`` was accepted, later texts are correct. Without input and with a ready consumer, it
+       is empty and ready after 85 cycles, in which at most 76 beats that were never accepted are
        taken.
 
     Parameters
@@ -74,7 +74,7 @@ class Compactor(Design):
     Members
     -------
     i : ``In(stream.Signature(beat_layout(lanes, shape, user)))``
-        Sparse beats: any of the lanes have a value.
+        Sparse beats: any lanes may have values.
     o : ``Out(stream.Signature(beat_layout(lanes, shape, user)))``
         Dense beats.
     """

@@ -1,9 +1,9 @@
-"""Composition: a call that joins two streams, and adapters between payloads that differ.
+"""Composition: a function that joins two streams, and adapters between payloads that differ.
 
-Where the payloads of two components are equal, `amaranth.lib.wiring.connect` joins them. Where one
-payload has extra fields, :func:`join` does. Where widths or slots must change, use an adapter: a
-component like the others, whose outputs and ``i.ready`` depend on registers only, except for
-:class:`TokensToCodePoints`, which has no registers.
+If the payloads of two components are equal, use `amaranth.lib.wiring.connect`. If one payload has
+extra fields, use :func:`join`. If widths or slots must change, use an adapter. Adapters are
+components like the others: their outputs, ``i.ready`` included, depend on registers only. The
+exception is :class:`TokensToCodePoints`, which has no registers.
 """
 
 from collections.abc import Collection, Mapping
@@ -27,7 +27,7 @@ from .logic import running
 from .profile import UNICODE, Profile, checked_profile
 
 QUEUED = 2
-"""Beats in a queue that accepts one in every cycle, with a registered ``ready``."""
+"""Depth of a queue that accepts a beat in every cycle with a registered ``ready``."""
 
 
 def join(
@@ -48,8 +48,8 @@ def join(
     m : Module
         The module to which the connections are added.
     source, sink : stream interface
-        The streams; their payloads are structures. ``source`` may be an input of the component
-        whose module ``m`` is, and ``sink`` an output of it.
+        The streams; their payloads are structures. ``source`` may also be an input, and ``sink`` an
+        output, of the component that ``m`` implements.
     drop : collection of str
         Fields of the source that are left unconnected; not a single string.
     constants : mapping of str to ValueLike
@@ -169,7 +169,7 @@ class BytesToBeats(Design):
     i : ``In(stream.Signature(BYTE_LAYOUT))``
         Bytes.
     o : ``Out(stream.Signature(beat_layout(lanes)))``
-        Beats. None is empty: a text in bytes has at least one.
+        Beats. None of them is empty, because a text in bytes has at least one byte.
     """
 
     i: Any
@@ -187,7 +187,7 @@ class BytesToBeats(Design):
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         i, o = self.i, self.o
-        beat = Signal(o.p.shape())  # as far as its bytes were accepted
+        beat = Signal(o.p.shape())  # an incomplete beat
         complete, empties = Signal(), Signal()
         m.d.comb += [i.ready.eq(running(m) & ~complete), empties.eq(~o.valid | o.ready)]
         extended = Signal(o.p.shape())
@@ -219,9 +219,9 @@ class BeatsToBytes(Design):
     before this adapter, if that matters.
 
     1. Throughput: one byte in every cycle while the consumer is ready and beats are offered.
-    2. Latency: the first byte is at the output 2 cycles after its beat was accepted, a byte that is
-       held 1 cycle after the next beat was. Cycles in which the output waits, or bytes before it
-       are output, are not counted.
+    2. Latency: the first byte of a beat is at the output 2 cycles after its beat was accepted. A
+       byte that is held is at the output 1 cycle after the next beat was accepted. Cycles in which
+       the output stalls, or in which earlier bytes are output, are not counted.
     3. Stream rules: once ``o.valid`` is high, it and ``o.payload`` hold until ``o.ready``. No
        output depends on an input within a cycle.
     4. Bytes after a lane without ``keep``, which break the rules of the input, are dropped.
@@ -256,7 +256,7 @@ class BeatsToBytes(Design):
         o = self.o
         queue = _Queue(m, self.i)
         following, is_empty = queue.p, ~queue.p.keep[0]
-        # The beat whose lane 0 is output: it is shifted by a lane after each byte.
+        # The beat whose lane 0 is output. It is shifted by one lane after each byte.
         beat, valid = Signal(self.i.p.shape()), Signal()
         keep, known = Value.cast(beat.keep), Signal()
         is_final = ~keep[1] if self.lanes > 1 else 1
@@ -291,12 +291,13 @@ class SlotsToCodePoints(Design):
     """Convert the token slots of a wide decoder to beats of code points, for a compactor.
 
     An error is U+FFFD. Slot 0 holds a sequence of the previous beat that this beat cuts. It goes to
-    that beat's last lane, which is free. A beat without ``last`` is therefore held until
-    the next one.
+    the last lane of the previous beat, which is free. A beat without ``last`` is therefore held
+    until the next one.
 
     1. Throughput: one beat in every cycle while the consumer is ready and beats are offered.
-    2. Latency: 2 cycles after the beat was accepted; without ``last``, also 1 cycle after the next
-       one was, whichever is later. Cycles in which the output waits are not counted.
+    2. Latency: a beat is at the output 2 cycles after it was accepted or, without ``last``, 1 cycle
+       after the next beat was accepted if that is later. Cycles in which the output stalls are not
+       counted.
     3. Stream rules: once ``o.valid`` is high, it and ``o.payload`` hold until ``o.ready``. No
        output depends on an input within a cycle.
 
@@ -351,7 +352,7 @@ class SlotsToCodePoints(Design):
 
 
 class _Queue:
-    """Two-entry FIFO after an input. Its ``ready`` depends on registers only; low during reset.
+    """Two-entry FIFO after an input. ``i.ready`` depends on registers only, and is low in reset.
 
     Attributes
     ----------

@@ -31,11 +31,11 @@ class Decoder(Design):
     2. *split* it into its two nibbles, and look up which sets each of them is in.
     3. *pair* it with the byte before: in ``unicode``, E0, ED, F0 and F4 refuse some second bytes
        (Unicode Table 3-7). Also look up how many continuation bytes a lead byte announces.
-    4. *classify*: a byte may follow the one before it, or it may not.
+    4. *classify*: decide if the byte may follow the one before it.
     5. *count* the missing bytes. This is the state machine: ``START``, a character must begin;
        ``NEED_n``, n continuation bytes must follow. It has a register for each state.
-    6. *make* the token that ends with the byte in stage 5. That is the case if nothing is missing,
-       if the text ends there, or if the byte in stage 4 does not follow: it *cuts* the sequence.
+    6. *make* the token, if one ends with the byte in stage 5: no byte is missing, the text ends
+       there, or the byte in stage 4 does not follow and so *cuts* the sequence.
     7. *deliver*: the output buffer.
 
     No byte ends more than one token, so stage 6 makes at most one per cycle. Guarantees:
@@ -52,9 +52,9 @@ class Decoder(Design):
        reset to the first one without it. While ``o.valid`` is low the payload is a don't care.
     4. Nothing is lost or invented: the lengths of the tokens add up to the bytes accepted.
     5. Self-synchronisation: from any register contents, once ``longest_form - 1`` bytes (3 in
-       ``unicode``) or one byte outside 80..BF are accepted, later bytes give the same tokens as in
-       a freshly reset decoder. Without input and with a ready consumer, it is empty and ready after
-       10 cycles, in which at most 9 tokens of bytes that were never accepted are taken.
+       ``unicode``) or one byte outside 80..BF were accepted, later bytes produce the same tokens as
+       after reset. Without input and with a ready consumer, it is empty and ready after 10 cycles,
+       in which at most 9 tokens of bytes that were never accepted are taken.
 
     :class:`~utf8_hdl.CompactDecoder` has half the area; :class:`~utf8_hdl.WideDecoder` decodes up
     to 128 bytes per cycle.
@@ -133,8 +133,8 @@ class Decoder(Design):
         )
 
         def hold(name: str, matches: Value) -> Signal:
-            """A register that is loaded only with a byte, so it has the value of the byte
-            before."""
+            """A register that is loaded only with a valid byte: it has the previous byte's
+            value."""
             register: Signal = pair.signal(name, reset_less=True)
             pair.register(name, select(split.valid, matches, register))
             return register
@@ -151,14 +151,14 @@ class Decoder(Design):
             data=split["data"][:7],
             high=split["data"][7],
             last=split["last"],
-            # A lead byte that continuation bytes may follow, and the NEED_n that it leads to.
+            # A lead byte that continuation bytes may follow, and the state NEED_n after it.
             announces=among(rules.announcing(profile, *counts)),
             begins=Cat(among(rules.announcing(profile, n)) & ~split["last"] for n in counts),
-            # Bytes that cannot begin a character: only needed for errors over the whole sequence.
+            # Bytes that cannot begin a character; only needed for `whole-sequence` errors.
             wrong=among(rules.faulty(profile) if self._whole_sequence else ()),
-            # Of the error that it is, or is if its second byte is refused.
+            # The error kind of the byte, or of the sequence if its second byte is refused.
             kind=Cat(among(rules.with_kind_bit(profile, bit)) for bit in range(3)),
-            # Refused because the value is out of range, though its lead has another kind.
+            # Refused because the value is out of range, although the lead byte has another kind.
             beyond=found.beyond,
             noncharacter=found.noncharacter,
             continuation=among(rules.CONTINUATION_BYTES),
@@ -166,9 +166,10 @@ class Decoder(Design):
         )
 
     def _classify(self, pipeline: Pipeline, pair: Stage) -> Stage:
-        """Stage 4: whether a byte may follow the one before it, whatever the state.
+        """Stage 4: decide if a byte may follow the one before it, independently of the state.
 
-        One that may not ends a maximal subpart (Unicode D93b), and begins anew itself.
+        A byte that may not follow ends the maximal subpart before it (Unicode D93b), and decoding
+        restarts with it.
         """
         classify = pipeline.stage(
             "classify", "whether the byte may follow the one before it", pair.valid
@@ -180,7 +181,7 @@ class Decoder(Design):
         classify.carry("noncharacter")
         return classify.load(
             follows=follows,
-            # The last byte of a text leads to START, whatever it is.
+            # Any last byte of a text leads to START.
             follows_on=follows & ~pair["last"],
             begins_any=pair["begins"].any(),
             refused=refused,
@@ -195,8 +196,9 @@ class Decoder(Design):
         )
         for name, width in _sequence_widths(self.profile).items():
             count.signal(name, width, reset_less=True)
-        # Clock enables of what changes only when a byte moves on from stage 4. One goes straight to
-        # flip-flops; the state has one of its own, because reset is part of it there.
+        # Clock enables of registers that change only when a byte leaves stage 4. `moves` drives the
+        # enable inputs of flip-flops directly. The state has its own, `steps`, because there the
+        # reset is part of the enable.
         moves, steps = count.signal("moves", reset_less=True), count.signal("steps")
         moves_on = ~pipeline.will_stall & byte.next_valid
         pipeline.m.d.sync += [moves.eq(moves_on), steps.eq(moves_on)]
@@ -205,8 +207,8 @@ class Decoder(Design):
 
         joins = byte["follows"] & ~self._is_in("START")
         noncharacter = joins & byte["noncharacter"]
-        # The error if the sequence ends here. `known` is only needed for errors over the whole
-        # sequence; otherwise the byte that reveals an error ends the token before it.
+        # The error kind if the sequence ends here. `known` is only needed for `whole-sequence`
+        # errors; otherwise the byte that reveals an error ends the token before it.
         kind, known = byte["kind"], Const(0, 1)
         if self._whole_sequence:
             old_kind = Mux(byte["beyond"], ErrorKind.OUT_OF_RANGE, count["kind"])
@@ -258,7 +260,7 @@ class Decoder(Design):
         return any_of(self._is_in(state.name) for state in list(self.State)[2:])
 
     def _make(self, pipeline: Pipeline, byte: Stage, sequence: Stage) -> Stage:
-        """Stage 6: whether a token ends with the newest byte of the sequence, and the token."""
+        """Stage 6: the token, valid if it ends with the newest byte of the sequence."""
         cut = byte.valid & ~byte["follows"]
         make = pipeline.stage(
             "make",
@@ -308,19 +310,19 @@ class Decoder(Design):
 
 
 def _sequence_widths(profile: Profile) -> dict[str, int]:
-    """The registers of stage 5, and their bits."""
+    """The registers of stage 5, and their widths."""
     return {
         "low_bits": profile.code_point_width,  # six of each byte, the newest lowest
         "bit_6": 1,  # of the newest byte, for a sequence of one
         "has": profile.longest_form - 1,  # bit n: at least n + 2 bytes
         "last": 1,  # the last byte of the text is in it
         "error": 1,  # an error if it ends here
-        "unfinished": 1,  # it would be cut
+        "unfinished": 1,  # truncated if it ends here
         "kind": 3,  # of its error
-        "known": 1,  # its error has been seen
+        "known": 1,  # its error is already known
     }
 
 
 def _form_and_level(bit: int) -> tuple[int, int]:
-    """The shortest form with a bit of the code point, and the level of that bit in U+FFFD."""
+    """The shortest form with a bit of the code point, and the value of that bit in U+FFFD."""
     return form_of_bit(bit), REPLACEMENT >> bit & 1

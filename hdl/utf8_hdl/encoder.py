@@ -30,39 +30,41 @@ class Encoder(Design):
         code   advance                         enable                                      byte
         point  (i.ready)
 
-    1. *take* the code point, and look at up to four of its bits at a time.
-    2. *measure* it: the ranges of bits, between the widths of the forms, in which it has ones.
-    3. *classify*: its form, and whether the profile refuses it.
-    4. *send* its bytes. This is the state machine: ``START``, the next code point may come;
+    1. *take* the code point, and test its bits in groups of up to four.
+    2. *measure* it: find the ranges of bits, between the widths of the forms, that have ones.
+    3. *classify*: find its form, and decide if the profile refuses it.
+    4. *send* its bytes. This is the state machine: ``START``, the next code point may enter;
        ``SEND_n``, n continuation bytes follow the byte that is sent. It has a register for each
        state.
-    5. *choose* the six bits that go into the byte, out of two groups at a time.
+    5. *choose* the six bits of the byte, from two groups at a time.
     6. *form* the byte.
     7. The output buffer.
 
     A code point that the profile refuses (above its highest value, a surrogate or a noncharacter
     where these are rejected; RFC 3629 section 3, Unicode D92) is replaced by U+FFFD, and ``error``
-    is set with each of the three bytes EF BF BD. Every value of ``code_point`` may be offered; none
-    is cut to fit.
+    is set with each of the three bytes EF BF BD. Every value of ``code_point`` may be offered; no
+    value is truncated.
 
     From *send* on the timing is that of the elastic pipeline (rules 1, 4 and 5 of
     :mod:`utf8_hdl.flow_control.pipeline`). ``i.ready`` is high in an enabled cycle if *send* is
     empty or has the last byte of its character. Then the stages up to *send* advance, and *take* is
-    loaded with the code point that is offered. If ``i.valid`` is low, it is loaded with nothing,
-    which also occupies *send* for one cycle. Consequences:
+    loaded with the code point that is offered. If ``i.valid`` is low, a bubble enters, which also
+    occupies *send* for one cycle. Consequences:
 
     1. Throughput: while the consumer is ready and code points are offered, there is a byte in every
        cycle, from the first lead byte on.
-    2. Latency: the lead byte is at the output 7 cycles after its code point was accepted. Not
-       counted are cycles in which ``o`` waits, and enabled cycles with a low ``i.ready``, in which
-       characters before it are sent.
-    3. Stream rules: once ``o.valid`` is high, it and ``o.payload`` hold until ``o.ready``. Neither
-       depends on ``o.ready`` within a cycle, and nor does ``i.ready``, which is a register. While
-       ``o.valid`` is low the payload is a don't care.
-    4. Nothing is lost or invented: a code point gives the bytes of its shortest form, in order.
+    2. Latency: the lead byte is at the output 7 cycles after its code point was accepted. Cycles in
+       which the output stalls are not counted, nor are enabled cycles with ``i.ready`` low, in
+       which earlier characters are sent.
+    3. Stream rules: once ``o.valid`` is high, it and ``o.payload`` hold until ``o.ready``. No
+       output depends on an input within a cycle. While ``o.valid`` is low the payload is a don't
+       care.
+    4. Nothing is lost or invented: the output is the bytes of each code point's shortest form, in
+       order.
     5. Self-synchronisation: from any register contents, without input and with a ready consumer,
-       it is as in the initial state after ``4 * longest_form + 16`` cycles (32 in ``unicode``). In
-       each of these cycles a byte of a code point that was never accepted may be taken.
+       it behaves like a freshly reset encoder after ``4 * longest_form + 16`` cycles (32 in
+       ``unicode``). In each of these cycles a byte of a code point that was never accepted may be
+       taken.
 
     :class:`~utf8_hdl.CompactEncoder` has half the area, and a lower clock frequency.
 
@@ -124,7 +126,7 @@ class Encoder(Design):
         return m
 
     def _measure(self, pipeline: Pipeline, advance: Signal) -> Stage:
-        """Stages 1 and 2: between which forms the code point has bits."""
+        """Stages 1 and 2: the ranges of bits, between the widths of the forms, that have ones."""
         profile, code_point = self.profile, self.i.p.code_point
         width = profile.code_point_width
         borders = [*(FORM_BITS[form] for form in self._shorter), width, profile.utf32_width]
@@ -143,7 +145,7 @@ class Encoder(Design):
             code_point=code_point[:width],
             last=self.i.p.last,
             ones=Cat(code_point[piece.start : piece.stop].any() for piece in pieces),
-            # The highest bit, which every highest value has, comes in the next stage.
+            # The next stage tests the highest bit, which is set in every profile's `highest`.
             exceeds=_exceeds(code_point[: width - 1], profile.highest),
             special=rejected(profile, code_point[:16]),
         )
@@ -168,7 +170,7 @@ class Encoder(Design):
         )
 
     def _classify(self, pipeline: Pipeline, advance: Signal, measure: Stage) -> Stage:
-        """Stage 3: the form in which the code point is sent, and whether as U+FFFD."""
+        """Stage 3: the form in which the code point is sent, and if it is refused."""
         ones, special = measure["ones"], measure["special"]
         too_high = ones[-1] | measure["exceeds"]
         forms = []
@@ -176,7 +178,7 @@ class Encoder(Design):
             is_longest = shorter == self._shorter[-1]
             longer = too_high if is_longest else ones[shorter:].any()
             in_form = ones[shorter - 1 :].any() & ~longer
-            # Surrogates and noncharacters have three bytes, as has U+FFFD.
+            # Surrogates and noncharacters have three bytes, like U+FFFD.
             forms.append(in_form | too_high if shorter == 2 else in_form)
         classify = pipeline.stage(
             "classify",
@@ -194,9 +196,9 @@ class Encoder(Design):
     def _send(
         self, pipeline: Pipeline, advance: Signal, measure: Stage, classify: Stage
     ) -> tuple[Stage, Signal]:
-        """Stage 4: the character whose bytes are sent, and whether the lead byte is."""
+        """Stage 4: the character whose bytes are sent, and a flag for its lead byte."""
         m, stalled = pipeline.m, pipeline.stalled
-        # Whether there is a character in stage 3 that has more than one byte.
+        # True if stage 3 has a character of more than one byte.
         long = classify.signal("long")
         comes_long = measure.valid & measure["not_ascii"].any()
         m.d.sync += long.eq(select(advance, comes_long, long))
@@ -218,7 +220,7 @@ class Encoder(Design):
         with m.If(pipeline.enable):
             m.d.sync += is_lead.eq(start)
         entered = Cat(~long, classify["sends"] & long.replicate(len(sends)))
-        # A state without any bit, to which only an upset leads, must not last.
+        # The machine must leave the state without any bit set, which only an upset can cause.
         lost = send.signal("lost", reset_less=True)
         one_less = Cat(sends, lost)
         following = select(stalled, state, select(start, entered, one_less))
@@ -236,7 +238,7 @@ class Encoder(Design):
         code_point = send["code_point"]
         groups = [code_point[6 * n : 6 * n + 6] & sent.replicate(6) for n, sent in enumerate(state)]
         pairs = [any_of(groups[n : n + 2]) for n in range(0, len(groups), 2)]
-        # A lead byte begins with as many ones as its character has bytes, an ASCII byte with none.
+        # A lead byte begins with a one for each byte of its character, an ASCII byte with a zero.
         lowest = 7 - len(sends)
         ones = [Cat(sends[6 - bit :]).any() for bit in range(lowest, 6)]
         choose = pipeline.stage(
@@ -265,7 +267,7 @@ class Encoder(Design):
 
 
 def _exceeds(value: Value, limit: int) -> Value:
-    """True if a value exceeds the bits of a limit of the same width, in plain gates."""
+    """True if a value exceeds the low bits of a limit, compared at its width in plain gates."""
     above: Value = Const(0, 1)
     for place in range(len(value)):
         bit = value[place]

@@ -6,8 +6,8 @@ import enum
 class EncodingScheme(enum.Enum):
     """An encoding scheme (Unicode D94): an encoding form, and the byte order of its units.
 
-    Its value is its name on the command line, and a name of Python's codec. No scheme adds or
-    removes a byte order mark.
+    The value of a member is its name on the command line, and a name of Python's codec. No scheme
+    adds or removes a byte order mark.
     """
 
     #: One to four bytes per code point.

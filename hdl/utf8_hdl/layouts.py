@@ -1,5 +1,4 @@
-"""Payloads of the streams: bytes, beats, tokens and code points; layouts, and the codes of
-errors."""
+"""Payload layouts of the streams: bytes, beats, tokens, code points; and the error codes."""
 
 from typing import Any
 
@@ -12,7 +11,7 @@ from .profile import Profile
 
 
 class ErrorKind(enum.Enum, shape=3):
-    """Why a token is an error. The codes are relied on by test benches and software outside."""
+    """Reason for an error. External test benches and software rely on the codes."""
 
     #: A character.
     NONE = 0
@@ -26,14 +25,14 @@ class ErrorKind(enum.Enum, shape=3):
     SURROGATE = 4
     #: Above the profile's highest value.
     OUT_OF_RANGE = 5
-    #: A valid beginning cut by a byte that cannot continue it, or by the end of the text.
+    #: A valid prefix cut by a byte that cannot continue it, or by the end of the text.
     TRUNCATED = 6
     #: A well-formed U+FFFE or U+FFFF where these are rejected.
     NONCHARACTER = 7
 
     @property
     def label(self) -> str:
-        """The name as command line and documents spell it, ``unexpected-continuation``."""
+        """The name on the command line and in documents, such as ``unexpected-continuation``."""
         return self.name.lower().replace("_", "-")
 
 
@@ -44,12 +43,12 @@ BYTE_LAYOUT = data.StructLayout({"data": 8, "last": 1})
 def token_layout(profile: Profile) -> data.StructLayout:
     """Layout of a decoder's output: one character or one error.
 
-    Tokens come in order and cover every byte of the input exactly once.
+    Tokens are in order and cover every byte of the input exactly once.
 
     Parameters
     ----------
     profile : Profile
-        Decides the widths.
+        Determines the widths.
 
     Returns
     -------
@@ -76,28 +75,30 @@ def code_point_layout(profile: Profile) -> data.StructLayout:
     Parameters
     ----------
     profile : Profile
-        Decides the width.
+        Determines the width.
 
     Returns
     -------
     data.StructLayout
         ``code_point`` is as wide as in UTF-32 (32 bits, or 64 where the profile needs them), so
-        that a value that is too high can be refused; ``last`` (1) marks the last of a text.
+        that a value that is too high can be refused; ``last`` (1) marks the last code point of a
+        text.
     """
     return data.StructLayout({"code_point": profile.utf32_width, "last": 1})
 
 
 ENCODED_LAYOUT = data.StructLayout({"data": 8, "last": 1, "user": data.StructLayout({"error": 1})})
-"""A byte of an encoder's output. ``user.error``: it belongs to U+FFFD in place of a refused code
-point."""
+"""A byte of an encoder's output. ``user.error`` is set in the bytes of the U+FFFD that replaces a
+refused code point."""
 
 OFFSET_WIDTH = 32
-"""Bits of an offset in a text, by default and at most."""
+"""Default and maximum width of an offset in a text."""
 
 MIN_OFFSET_WIDTH = 4
-"""The least bits of an offset, for up to eight lanes.
+"""Minimum width of an offset, for up to eight lanes.
 
-A validator counts units of eight bytes, or of a beat, if that has more; at least one bit does.
+A validator counts in units of eight bytes, or of a beat if that has more: at least one bit of the
+offset is that count.
 """
 
 
@@ -107,7 +108,7 @@ def beat_layout(lanes: int, shape: Any = 8, user: Any = 0) -> data.StructLayout:
     Parameters
     ----------
     lanes : int
-        Values in a beat, at most.
+        Maximum number of values in a beat.
     shape : ShapeLike
         Shape of a value.
     user : ShapeLike
@@ -118,8 +119,8 @@ def beat_layout(lanes: int, shape: Any = 8, user: Any = 0) -> data.StructLayout:
     data.StructLayout
         ``data`` is an array of values, the first of them in lane 0. ``keep`` is an array of bits:
         a lane has a value if its bit is set. ``last`` (1) marks the last beat of a text. Components
-        require ``keep`` to be all ones, except with ``last``, where the lowest bits are set,
-        perhaps none; a compactor accepts any ``keep``. The producer states what ``user`` means.
+        require ``keep`` to be all ones. With ``last`` it may have zeros above its ones, and may be
+        zero. A compactor accepts any ``keep``. The producer defines the meaning of ``user``.
 
     Raises
     ------
@@ -140,8 +141,8 @@ def beat_layout(lanes: int, shape: Any = 8, user: Any = 0) -> data.StructLayout:
 def elements(payload: Any, field: str) -> list[Value]:
     """The elements of an array in a payload, as slices of the payload itself.
 
-    Amaranth copies a slice of a slice bit by bit whenever it is used. With many lanes that takes
-    most of the time of an elaboration.
+    Amaranth copies a slice of a slice bit by bit whenever it is used. With many lanes, most of the
+    elaboration time would be spent on that.
     """
     array, bits = payload.shape()[field], Value.cast(payload)
     width = Shape.cast(array.shape.elem_shape).width
@@ -150,7 +151,7 @@ def elements(payload: Any, field: str) -> list[Value]:
 
 
 def _checked_shape(name: str, shape: Any, least: int) -> Any:
-    """A shape of at least some bits; a number of bits is one, too."""
+    """Return a shape if it has at least some bits. A number of bits is a shape, too."""
     if isinstance(shape, int) or not isinstance(shape, ShapeLike):
         return checked_integer(name, shape, least)
     checked_integer(f"the width of {name}", Shape.cast(shape).width, least)
@@ -163,17 +164,17 @@ def slots_layout(profile: Profile, lanes: int) -> data.StructLayout:
     Parameters
     ----------
     profile : Profile
-        Decides the widths.
+        Determines the widths.
     lanes : int
         Bytes of an input beat.
 
     Returns
     -------
     data.StructLayout
-        ``slots`` is an array of ``lanes + 1`` structures, with the fields of a token but ``last``.
-        Slot k has the token whose last byte is in lane k - 1, slot 0 the sequence that the previous
-        beat left unfinished, if this beat cuts it. A slot without a token has ``length`` 0.
-        ``last`` (1) is the beat's.
+        ``slots`` is an array of ``lanes + 1`` structures with the fields of a token except
+        ``last``. Slot k has the token whose last byte is in lane k - 1. Slot 0 has the sequence
+        that the previous beat left unfinished, if this beat cuts it. A slot without a token has
+        ``length`` 0. ``last`` (1) is that of the beat.
     """
     fields = dict(token_layout(profile).members)
     del fields["last"]
@@ -196,9 +197,9 @@ def report_layout(width: int = OFFSET_WIDTH) -> data.StructLayout:
     Returns
     -------
     data.StructLayout
-        All zero except with ``last``: ``error`` (1), the text had an error; of the first one
-        ``kind`` (:class:`ErrorKind`, 3) and ``offset``, the number of bytes of the text before it;
-        ``count``, the number of errors. Offset and count saturate at all ones.
+        All zero except with ``last``: ``error`` (1), the text had an error; ``kind``
+        (:class:`ErrorKind`, 3) of its first error; ``offset``, the number of bytes of the text
+        before that error; ``count``, the number of errors. Offset and count saturate at all ones.
 
     Raises
     ------
@@ -219,14 +220,14 @@ def verdict_layout(lanes: int, offset_width: int = OFFSET_WIDTH) -> data.StructL
     lanes : int
         Bytes in a beat.
     offset_width : int
-        Bits of ``offset``: 4 to 32 for up to 8 lanes, from 5 for 16, from 6 for 32, and so on.
+        Width of ``offset``: 4 to 32 for up to 8 lanes; at least 5 for 16, 6 for 32, and so on.
 
     Returns
     -------
     data.StructLayout
         All zero except with ``last``: ``error`` (1), the text is not well-formed; ``kind``
-        (:class:`ErrorKind`, 3) and ``offset`` of its first error: the number of bytes of the text
-        before its token. The offset saturates at all ones.
+        (:class:`ErrorKind`, 3) of its first error; ``offset``, the number of bytes of the text
+        before the token of that error. The offset saturates at all ones.
 
     Raises
     ------

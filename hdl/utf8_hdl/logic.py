@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from .flow_control.stage import Stage
 
 LOW = 3
-"""The low bits of a number that is compared; the others are its high bits."""
+"""Number of low bits of a number that is compared; the others are its high bits."""
 
 PART = 4
 """Bits of a counter that fit into one lookup table."""
@@ -47,7 +47,7 @@ def named(m: Module, name: str, value: Value) -> Signal:
 
 def running(m: Module) -> Signal:
     """A register that is low during reset and in the first cycle after it."""
-    heading = "Whether a cycle has passed since reset"  # as of a `Stage`
+    heading = "Whether a cycle has passed since reset"  # like that of a `Stage`
     register = Signal(name="running", attrs={"stage": heading})
     m.d.sync += register.eq(1)
     return register
@@ -59,13 +59,13 @@ def any_of(terms: Iterable[Value]) -> Value:
 
 
 def patterns(values: Iterable[int], width: int) -> list[str]:
-    """Patterns of bits for some numbers, each matched by one pattern; ``-`` is any bit.
+    """Bit patterns that match some numbers, each number by one pattern; ``-`` matches any bit.
 
-    They are few, not always the fewest.
+    Their number is small, but not always the minimum.
     """
     missing, every = set(values), range(1 << width)
     blocks = {}
-    for free in every:  # the bits that may be any
+    for free in every:  # mask of the bits that are ``-``
         steps = [step for step in every if not step & ~free]
         for number in (each for each in missing if not each & free):
             block = frozenset(number | step for step in steps)
@@ -200,12 +200,12 @@ def at_least(low: Value, high: Value) -> Value:
 def saturating_counter(
     stage: "Stage", name: str, width: int, clear: Value, step: Value
 ) -> tuple[Value, Signal]:
-    """A counter of steps that stays at all ones, and its overflow flag: a step beyond that.
+    """A counter of steps that saturates at all ones, and its overflow flag: a step beyond that.
 
-    It has no reset, to save long wires: clear it before use.
+    It has no reset, which would need long wires: clear it before use.
 
-    The counter is split into parts. The lowest part counts every step. The higher parts change so
-    rarely that registers tell some cycles ahead if the parts between them and the lowest are full.
+    The counter is split into parts. The lowest part counts every step. The parts above change so
+    rarely that registers can detect some cycles ahead that the parts between are full.
     """
     m = stage.m
 
@@ -215,7 +215,7 @@ def saturating_counter(
     parts = [register(str(low), min(PART, width - low)) for low in range(0, width, PART)]
     lowest, *others = parts
     lowest_full, over = register("lowest_full"), register("over")
-    # For each part and for the whole: whether the parts between it and the lowest are full.
+    # For each part and for the whole: True if the parts between it and the lowest are full.
     full = [register(f"full_{n}") for n in range(len(others))]
     below = [None, *full][: len(others)]
     all_full = full[-1] if full else Const(1)

@@ -2,31 +2,31 @@
 
 A value goes to the lane after the value before it, and from the last lane to lane 0 of the next
 dense beat. The butterfly network has one level for each bit of a lane number, the lowest bit first.
-Level k makes one block of 2 << k lanes of its two halves. In each half, values are in lanes whose
-bits below k are right. Pairs of lanes, one in each half, are swapped so that bit k becomes right.
+Level k combines two halves into a block of 2 << k lanes. In each half, each value is in a lane
+whose bits below k are correct. Pairs of lanes, one in each half, are swapped to correct bit k.
 
-The *top* is the lane of the last value of the text so far: the highest lane if there is none, as if
-it was below lane 0. The *middle* of a block is the lane in which its upper half begins. The *prefix
-sum* of a lane is the top plus the number of values in the beat's lanes below it. Bit k of the
-prefix sum of a middle decides how the pairs of its block are swapped. The prefix sum of all lanes
-is the next top.
+The *top* is the lane of the last value of the text so far. If there is none, it is the highest
+lane, which precedes lane 0. The *middle* of a block is the lane in which its upper half begins. The
+*prefix sum* of a lane is the top plus the number of values in the beat's lanes below it. Bit k of
+the prefix sum of a middle decides how the pairs of its block are swapped. The prefix sum of all
+lanes is the next top.
 
-No register holds values until others fill their beat. Each lane has its own memory, and a value is
-at once written to the dense beat where it belongs. That beat and the next one are in different
-banks of the memory.
+No register collects the values of an incomplete beat. Each lane has its own memory, and each value
+is written at once to its dense beat. That beat and the next one are in different banks of the
+memory.
 
 =====  ========  ===================================================  ================  ==========
 stage  name      result                                               decides swaps of  swaps
 =====  ========  ===================================================  ================  ==========
 1      fours     values in groups of 4 lanes
 2      eights    values in groups of 8 lanes
-3      blocks    values in blocks of 16 lanes, and in these before
-                 a middle
+3      blocks    values in blocks of 16 lanes, and in a block
+                 before a middle
 4      partial   values in up to 3 blocks; bit 0 of prefix sums
                  before blocks
 5      before    values before middles of level 2 and up, and in all  level 0
                  lanes; bit 1 of prefix sums before blocks
-6      sums      prefix sums; whether there is a dense beat           level 1           level 0
+6      sums      prefix sums; valid bit of the dense beat             level 1           level 0
 7      give      numbers of dense beats                               level 2           level 1
 8      held      lanes up to the top; prefix sums of level 4,         level 3           level 2
                  compared
@@ -51,17 +51,17 @@ from .layouts import beat_layout
 from .logic import LOW, at_least, compared, majority, named, plus, select
 
 GROUP, PAIR, BLOCK = 4, 8, 16
-"""How many lanes are counted in stages 1, 2 and 3."""
+"""Lanes whose values are counted together in stages 1, 2 and 3."""
 
 TOGETHER = 128
-"""Bits of values that share the registers that control their memory."""
+"""Bits of data that share the registers that control their memory."""
 
 BANKS = "even", "odd"
 """The banks of the memory, by the numbers of their beats."""
 
 
 class Packing:
-    """The stages that pack values, after any others of a pipeline.
+    """The stages that pack values. Other stages of a pipeline may precede them.
 
     Parameters
     ----------
@@ -74,10 +74,10 @@ class Packing:
     probes : SimpleNamespace
         Signals for proofs. ``comes`` and ``sparse``: a beat enters stage 1, and the beat; ``late``:
         the bits appended to ``user``, two cycles later. ``tops``: the registers that depend on
-        earlier beats. ``swaps``: swapped pairs, by level. ``gives``: there is a dense beat, in
+        earlier beats. ``swaps``: swapped pairs, by level. ``gives``: valid bit of the dense beat in
         stage 6. ``number``: number of the newest dense beat, in stage 7. ``stored``: the writes of
-        stage 11 to the memory. ``next``: number of the next beat at the output. ``astray``:
-        registers that repeat ``next`` differ from it.
+        stage 11 to the memory. ``next``: number of the next beat at the output. ``astray``: a copy
+        of ``next`` differs from it.
     """
 
     def __init__(self, lanes: int, width: int, user_width: int, late_width: int = 0) -> None:
@@ -248,7 +248,7 @@ class Packing:
     def _add_before(self, credit: Credit, partial: Stage) -> Stage:
         """Stage 5: values before middles of level 2 and up, and in all lanes.
 
-        And bit 1 of the prefix sums before blocks.
+        Also bit 1 of the prefix sums before blocks.
         """
         stage = credit.stage("before", "values before the middles of blocks")
         for lane, width in self._counted.items():
@@ -270,10 +270,10 @@ class Packing:
         return stage
 
     def _add_top(self, credit: Credit, before: Stage) -> Stage:
-        """Stage 6: prefix sums; whether there is a dense beat.
+        """Stage 6: prefix sums; ``gives``, the valid bit of the dense beat.
 
-        There is one if the sum goes beyond the highest lane while no text begins, or if a text has
-        ended in the slot before. At a text's end the top is set to all ones. Registers ending in
+        It is set if the sum exceeds the highest lane while no text begins, or if a text has ended
+        in the slot before. At a text's end the top is set to all ones. Registers ending in
         ``_at_end`` keep the state after the last beat, even if that ended its text.
         """
         stage, m = credit.stage("sums", "prefix sums, and whether there is a dense beat"), credit.m
@@ -298,7 +298,7 @@ class Packing:
             gives.eq(whole[-1]),
             stage.signal("ended").eq(text_ends),
         ]
-        m.d.comb += next_top.eq(top + count)  # an adder of its own, not at the end of that chain
+        m.d.comb += next_top.eq(top + count)  # a separate adder, parallel to that chain
         with m.If(before.valid):
             m.d.sync += [empty_at_end.eq(empty & ~before["any"]), top_at_end.eq(next_top)]
         stage.carry("user", "late")
@@ -320,12 +320,12 @@ class Packing:
         return stage
 
     def _add_top_of_level(self, level: int, count: Value, before: Stage, stage: Stage) -> None:
-        """Stage 6: the prefix sums of a level, with a top of its own, not far from them."""
+        """Stage 6: the prefix sums of a level, with a separate copy of the top near them."""
         width = level + 1
         top = stage.signal(f"top_of_level_{level}", width, init=-1, reset_less=True)
         stage.m.d.comb += self.probes.tops[f"level_{level}"].eq(top)
         self._follow(top, (top + count)[:width], before, stage)
-        # Two sums share a carry chain, as synthesis makes none for a short one.
+        # Two sums share a carry chain, because synthesis makes none for a short sum.
         for two in _chunks(self._middles(level), 2):
             counts = Cat(Cat(before[f"before_{lane}"], Const(0, 1)) for lane in two)
             sums = (Cat(Cat(top, Const(0, 1)) for _ in two) + counts)[: len(counts)]
@@ -333,7 +333,7 @@ class Packing:
                 stage.register(f"sum_{lane}", found[:width])
 
     def _add_bit(self, bit: int, added: Value, before: Stage, stage: Stage) -> Signal:
-        """A bit of the prefix sums before blocks, without a carry. Returns that of the top."""
+        """A bit of the prefix sums before blocks, without a carry. Returns the bit of the top."""
         top = stage.signal(f"top_{bit}", init=1, reset_less=True)
         stage.m.d.comb += self.probes.tops[f"bit_{bit}"].eq(top)
         sums = added ^ top.replicate(len(added))
@@ -372,7 +372,7 @@ class Packing:
     # Dense beats
 
     def _give(self, credit: Credit, sums: Stage) -> Stage:
-        """Stage 7: dense beats are numbered. ``fills`` is True if a beat has become full."""
+        """Stage 7: number the dense beats. ``fills`` is True if a beat has become full."""
         gives, ended = sums["gives"], sums["ended"]
         stage = credit.give("give", "the number of the dense beat", gives)
         low, high = compared(sums["top_before"])
@@ -384,9 +384,8 @@ class Packing:
         return stage
 
     def _hold(self, credit: Credit, give: Stage) -> Stage:
-        """Stage 8: ``held``, the lanes of the incomplete dense beat that earlier beats of the text
-        have filled; ``kept``, the lanes with a value in the last dense beat of a text that has
-        ended."""
+        """Stage 8: ``held``, the lanes of the incomplete dense beat that earlier beats have filled;
+        ``kept``, the lanes with a value in the last dense beat of a text that has ended."""
         stage = credit.stage("held", "lanes that have a value already")
         reached = at_least(give["top_low"], give["top_high"])
         stage.load(
@@ -398,19 +397,19 @@ class Packing:
         return stage
 
     def _compare(self, credit: Credit, held: Stage) -> Stage:
-        """Stage 9: prefix sums of levels 5 and 6 are compared with the numbers of pairs."""
+        """Stage 9: compare the prefix sums of levels 5 and 6 with the numbers of pairs."""
         stage = credit.stage("compare", "prefix sums, compared with the numbers of pairs")
         stage.carry("comes", "held", "kept", "ends", "fills", "user_of_text", *self._sums(5))
         self._pass(held, stage, swap=(3,), decide=(4,), compare=(5, 6))
         return stage
 
     def _aim(self, credit: Credit, before: Stage) -> Stage:
-        """Stage 10: to which dense beat each lane's value is written.
+        """Stage 10: the dense beat to which the value of each lane is written.
 
-        A beat that fills a dense beat has values for two: for the one that is full in the lanes
-        that are not ``held``, and for the next one in those that are. Otherwise it writes to the
-        next one only, in the lanes that are not ``held``. The two have successive numbers, so they
-        are in different banks.
+        A beat that fills a dense beat has values for two: lanes that are not ``held`` have values
+        for the full one, and ``held`` lanes for the next one. Otherwise only lanes that are not
+        ``held`` have values, all for the next one. The two have successive numbers, so they are in
+        different banks.
         """
         stage = credit.stage("aim", "where in the memory values are written")
         comes, fills, odd = before["comes"], before["fills"], before["newest"][0]
@@ -536,7 +535,7 @@ class Packing:
 
 
 def _sum(m: Module, numbers: list[Value]) -> Value:
-    """A sum of some numbers, with bits enough for it."""
+    """The sum of some numbers, wide enough for any result."""
     total, *others = numbers or [Const(0, 1)]
     for number in others:
         total = named(m, "sum", plus(total, number))
@@ -544,7 +543,7 @@ def _sum(m: Module, numbers: list[Value]) -> Value:
 
 
 def _total(numbers: list[Value]) -> Value:
-    """The sum of up to three numbers: a carry chain, and not more than one gate before it."""
+    """The sum of up to three numbers: one carry chain, with at most one gate before it."""
     if len(numbers) == 3:
         width = max(len(number) for number in numbers)
         one, other, third = (_extended(number, width) for number in numbers)

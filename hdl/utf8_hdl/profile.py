@@ -13,16 +13,16 @@ from typing import Any
 from .checks import checked_integer, checked_type
 
 SURROGATES = range(0xD800, 0xE000)
-"""The code points of UTF-16's surrogates (Unicode D71 to D75)."""
+"""The surrogate code points (Unicode D71 to D75)."""
 
 NONCHARACTERS = (0xFFFE, 0xFFFF)
-"""The two noncharacters that ISO 10646-1 Annex D and X/Open keep out of UTF-8."""
+"""The two noncharacters that ISO 10646-1 Annex D and X/Open exclude from UTF-8."""
 
 REPLACEMENT = 0xFFFD
 """The code point of an error token: U+FFFD REPLACEMENT CHARACTER."""
 
 FORM_BITS = {1: 7, 2: 11, 3: 16, 4: 21, 5: 26, 6: 31, 7: 36, 8: 42}
-"""Length of a form in bytes, and how many bits of code point it carries."""
+"""Number of code point bits that a form carries, by its length in bytes."""
 
 
 def form_of_bit(bit: int) -> int:
@@ -31,9 +31,9 @@ def form_of_bit(bit: int) -> int:
 
 
 class ErrorSpan(enum.Enum):
-    """How many bytes one error covers."""
+    """Span of an error: how many bytes one error covers."""
 
-    #: The longest beginning of a well-formed sequence, or one byte (Unicode section 3.9, WHATWG).
+    #: The longest prefix of a well-formed sequence, or one byte (Unicode section 3.9, WHATWG).
     MAXIMAL_SUBPART = "maximal-subpart"
     #: The lead byte and the continuation bytes that it announces and that follow.
     WHOLE_SEQUENCE = "whole-sequence"
@@ -50,8 +50,8 @@ class Profile:
     longest_form : int
         The longest sequence in bytes, 3 to 8.
     highest : int
-        The highest code point. It must need the longest form, and be the last one of its second
-        byte, because a decoder refuses values above it at the second byte.
+        The highest code point. It must need the longest form, and be the highest one with its first
+        two bytes, because a decoder refuses higher values at the second byte.
     accept_surrogates : bool
         Accept U+D800 to U+DFFF as characters.
     accept_noncharacters : bool
@@ -103,16 +103,16 @@ class Profile:
 
     @property
     def code_point_width(self) -> int:
-        """Bits of the widest code point."""
+        """Width of the highest code point."""
         return self.highest.bit_length()
 
     @property
     def utf32_width(self) -> int:
-        """Bits of a code point on a bus of whole words: 32, or 64 where that is too narrow."""
+        """Width of a code point on a bus: 32 bits, or 64 bits if 32 are too few."""
         return 32 if self.code_point_width <= 32 else 64
 
     def describe(self) -> str:
-        """All rules on one line, as messages and headers of generated files show them."""
+        """All rules on one line, for messages and headers of generated files."""
         return (
             f"{self.name}: 1 to {self.longest_form} bytes, up to U+{self.highest:04X}, "
             f"surrogates {_verdict(self.accept_surrogates)}, "
@@ -122,7 +122,7 @@ class Profile:
 
 
 def checked_profile(profile: Any) -> Profile:
-    """A profile; anything else is a `TypeError`."""
+    """Return a profile; raise `TypeError` for anything else."""
     checked: Profile = checked_type("profile", profile, Profile, "UNICODE")
     return checked
 
@@ -141,7 +141,7 @@ UCS4 = Profile(name="ucs4", longest_form=6, highest=0x7FFF_FFFF)
 """ISO 10646-1 Annex D and RFC 2279, with the safety rules of Kuhn's decoder tests."""
 
 EXTENDED = Profile(name="extended", longest_form=8, highest=0x3FF_FFFF_FFFF)
-"""The whole table of lead bytes, FE and FF included."""
+"""All lead bytes, FE and FF included."""
 
 PROFILES = {profile.name: profile for profile in (UNICODE, UCS2, UCS4, EXTENDED)}
 """The named profiles."""

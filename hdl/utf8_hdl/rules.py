@@ -20,7 +20,7 @@ CONTINUATION_BYTES = range(0x80, 0xC0)
 
 
 def sequence_length(lead: int) -> int:
-    """How many bytes a lead byte announces: its leading ones (RFC 3629, section 3)."""
+    """Length of the sequence of a lead byte: its number of leading ones (RFC 3629, section 3)."""
     return f"{lead:08b}0".index("0")
 
 
@@ -49,9 +49,9 @@ def first_fault(profile: Profile, byte: int) -> ErrorKind:
 
 
 def announced(profile: Profile, byte: int) -> int:
-    """How many continuation bytes may follow a byte where a character must begin.
+    """How many continuation bytes a byte announces where a character must begin.
 
-    With ``whole-sequence`` errors they follow a lead byte that is wrong, too.
+    With ``whole-sequence`` errors, a faulty lead byte announces them, too.
     """
     length = sequence_length(byte)
     may_be_wrong = profile.error_span is ErrorSpan.WHOLE_SEQUENCE
@@ -74,9 +74,9 @@ def faulty(profile: Profile) -> list[int]:
 def refusals(profile: Profile) -> dict[int, dict[int, ErrorKind]]:
     """Second bytes that lead bytes refuse, each with the kind of error that it reveals.
 
-    A sequence of three or more bytes is overlong if the bits it has beyond those of the next
-    shorter form are zero: five bits, or six in the form of eight bytes. All of the lead byte's bits
-    are among them; the others are the top ``length - 2`` bits of the second byte.
+    A sequence of three or more bytes is overlong if the bits that it has beyond those of the next
+    shorter form are zero: five bits, or six in the form of eight bytes. These are all payload bits
+    of the lead byte and the top ``length - 2`` payload bits of the second byte.
     """
     refused: dict[int, dict[int, ErrorKind]] = defaultdict(dict)
     for length in range(3, profile.longest_form + 1):
@@ -91,14 +91,14 @@ def refusals(profile: Profile) -> dict[int, dict[int, ErrorKind]]:
 
 
 def with_kind_bit(profile: Profile, bit: int) -> list[int]:
-    """The bytes that have a bit in the code of their :func:`kinds`."""
+    """The bytes whose error kind, as in :func:`kinds`, has this bit set in its code."""
     return [byte for byte, kind in enumerate(kinds(profile)) if kind.value >> bit & 1]
 
 
 def kinds(profile: Profile) -> list[ErrorKind]:
-    """The kind of error that each byte is, or is if its second byte is refused.
+    """For each byte, its error kind, or that of its sequence if the second byte is refused.
 
-    Where it is neither, any kind will do, and that of the byte below makes for the fewest gates.
+    For any other byte the kind is a don't care: that of the byte below takes the fewest gates.
     """
     of_pairs = refusals(profile)
     found = [ErrorKind.NONE]
@@ -119,8 +119,8 @@ class SecondBytes(NamedTuple):
         Vectors, one of which is True where the lead byte before refuses the byte. Each depends on
         at most two lead bytes, so that it fits into a lookup table.
     beyond : Value
-        True where a lead byte that refuses other bytes for another reason refuses this one because
-        the value is out of range.
+        True where the lead byte before refuses the byte because the value is out of range, for lead
+        bytes that refuse other bytes for another reason.
     noncharacter : Value
         True where the byte completes a noncharacter that the profile rejects.
     """

@@ -393,7 +393,7 @@ def test_sheet_without_a_clone_has_no_numbers(tmp_path, monkeypatch):
     monkeypatch.setattr(data_sheets, "MEASURED", tmp_path)
     design = DesignSpec("decoder").make()
     sheet = data_sheet(design, verilog_of(design), module_name(design))
-    assert "clone, which was not at hand" in Sheet(sheet, "").section("Area and frequency")
+    assert "only in a clone of the repository" in Sheet(sheet, "").section("Area and frequency")
     assert "| iCE40" not in sheet
 
 

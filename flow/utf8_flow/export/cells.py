@@ -120,8 +120,8 @@ class Cell:
 def with_reset(cell: Cell, choices: Mapping[Bits, Cell]) -> Cell:
     """Restore the reset of a register that is 1 unless it is reset.
 
-    Yosys turned the reset into a multiplexer. With that, unlike every other register, it would be
-    unknown in simulation while the reset is unknown. Other cells are returned unchanged.
+    Yosys turned the reset into a multiplexer. In simulation, unlike every other register, this one
+    would then be unknown while the reset is unknown. Other cells are returned unchanged.
     """
     choice = choices.get(cell.pins["D"]) if cell.type == "$dff" else None
     if choice is None or {choice.pins["A"], choice.pins["B"]} != {("0",), ("1",)}:

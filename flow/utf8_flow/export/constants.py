@@ -54,7 +54,7 @@ def _same(driving: Any, driven: Any, ports: Iterable[str]) -> Bits:
 
 
 def _replace(module: Any, bits: Bits) -> bool:
-    """Replace bits where they are read. The result is False if none of them are."""
+    """Replace bits where they are read. The result is False if none of them is read."""
     cells = module["cells"].values()
     readers = [(port, "bits") for port in module["ports"].values() if port["direction"] == "output"]
     readers += [
@@ -72,7 +72,7 @@ def _replace(module: Any, bits: Bits) -> bool:
 
 
 def _initial_levels(module: Any) -> Bits:
-    """The initial levels of registers."""
+    """The initial values of the bits of registers."""
     return {
         bit: level
         for net in module["netnames"].values()
@@ -109,7 +109,7 @@ def _is_constant(bits: Iterable[Bit]) -> bool:
 
 
 _OPERATORS = {"$and": "0", "$or": "1", "$xor": ""}
-"""Operators, and the level of an operand that decides the result."""
+"""Operators, and the value of an operand that decides the result."""
 
 
 def _extended(bits: Sequence[Bit], width: int) -> list[Bit]:

@@ -41,7 +41,7 @@ ROLES = {
     "tready": "ready to accept a transfer",
     "tlast": "the last transfer of a text",
 }
-"""Meanings of ports that a header need not describe."""
+"""Meanings of ports that the header does not describe."""
 
 _SHEET = """\
 # {module}
@@ -173,9 +173,9 @@ def _port_rows(ports: list[Port], header: Header) -> Iterator[tuple[str, ...]]:
 
 
 def measured_designs(spec: DesignSpec) -> list[dict[str, Any]]:
-    """The measured results of a design: of the first device of each family that has any.
+    """The measured results of a design, for the first device of each family that was measured.
 
-    Each also has the ``tools`` of its measurement.
+    Each result also has the ``tools`` of its measurement.
     """
     rows = {}
     for file in sorted(MEASURED.glob("synthesis*.json")):
@@ -201,7 +201,7 @@ def _measured(spec: DesignSpec, measured: list[dict[str, Any]]) -> str:
     command = f"```sh\n{' '.join(words)} --device {device} --seeds 3\n```"
     if not MEASURED.joinpath("synthesis.json").exists():
         return (
-            f"The measured results are in a clone, which was not at hand. To measure:\n\n{command}"
+            f"The measured results are only in a clone of the repository. To measure:\n\n{command}"
         )
     if not measured:
         return f"Not measured. To measure it:\n\n{command}"

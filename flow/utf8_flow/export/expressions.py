@@ -87,7 +87,7 @@ class Expressions(Netlist):
         return self._repeated(f"{vector.name}_parts", loop.turns, [f"assign {assignment}"])
 
     def _noted(self, name: str) -> str:
-        """Note a name that is not that of a signal, so that it is checked to be unique."""
+        """Record a name that is not that of a signal. Its uniqueness is checked at the end."""
         self._other_names.append(name)
         return name
 
@@ -118,7 +118,7 @@ class Expressions(Netlist):
             return self._expression(bits)
 
     def _expression(self, bits: Bits) -> Expression:
-        """The expression for some bits, by their names where they have names."""
+        """The expression for some bits, with the names of those that have one."""
         return joined([self._run(run, self._logic) for run in self._runs(bits)])
 
     def _loop(self, parts: list[Run], logic: Logic) -> Loop | None:
@@ -141,7 +141,7 @@ class Expressions(Netlist):
         return loop_of([self._run(bit, logic) for bit in bits], [1] * width)
 
     def _condition(self, bits: Bits) -> Expression:
-        """The expression for bits that are no result, but decide it."""
+        """The expression for bits that select a result."""
         with self._enumerated({}):
             return self._expression(bits)
 
@@ -186,7 +186,7 @@ class Expressions(Netlist):
     # --- tables ---------------------------------------------------------------------------------
 
     def _function(self, vector: Vector) -> list[str]:
-        """A function for a wire that is a table of constants, and its use; empty for others.
+        """A function for a wire that is a table of constants, and its call; empty for other wires.
 
         A continuous assignment is evaluated at time 0; ``always @*`` would not be.
         """
@@ -206,7 +206,7 @@ class Expressions(Netlist):
         ]
 
     def _case(self, table: Table, subject: str, target: str) -> list[str]:
-        """The ``case`` for a table. ``target`` is what is assigned, with the operator."""
+        """The ``case`` for a table. ``target`` is the left side and operator of assignments."""
         *arms, _default = table.arms
         names, width = self._values_of(table.subject.bits), len(table.subject.bits)
         labels = [self._labels(arm.values, width, names) for arm in arms]
@@ -230,7 +230,7 @@ class Expressions(Netlist):
         )
 
     def _table(self, vector: Vector, cell: Cell) -> Table | None:
-        """The table of a multiplexer if all of its conditions are about one short vector."""
+        """The table of a multiplexer if all of its conditions depend on one short vector."""
         if cell.type != "$pmux":
             return None
         conditions = self._all_hold(cell.pins["S"])
@@ -347,7 +347,7 @@ class Expressions(Netlist):
         raise NotImplementedError(f"a cell {cell.type} in Verilog")
 
     def _bitwise(self, kind: str, one: Bits, other: Bits) -> Expression:
-        """A bitwise operation; nothing remains of it if an operand is all zeros or all ones."""
+        """A bitwise operation, simplified if an operand is all zeros or all ones."""
         if one == other and kind != "$xor":
             return self._expression(one)
         for bits, rest in ((one, other), (other, one)):
@@ -409,7 +409,7 @@ class Expressions(Netlist):
 
     @staticmethod
     def _gate(chosen: Expression, level: bool, rest: Expression, is_then: bool) -> Expression:
-        """A bit that is ``level`` if a condition is ``is_then``, and else ``rest``."""
+        """A bit that is ``level`` if a condition is ``is_then``, otherwise ``rest``."""
         condition = chosen if is_then == level else _inverted(chosen)
         if rest.text in ("1'b0", "1'b1"):
             return condition if (rest.text == "1'b0") == level else rest

@@ -1,4 +1,4 @@
-"""The modules of a design, each as the netlist that Yosys makes of it."""
+"""The modules of a design, each as a netlist by Yosys."""
 
 import json
 import re
@@ -46,7 +46,7 @@ class DesignModule(NamedTuple):
     Parameters
     ----------
     path : str
-        Where it is in the component: ``a.b`` is the submodule ``b`` of ``a``.
+        Its path in the component: ``a.b`` is the submodule ``b`` of ``a``.
     netlist : Any
         The netlist, as in Yosys's JSON.
     signals : list of str
@@ -58,7 +58,7 @@ class DesignModule(NamedTuple):
     signals: list[str]
 
     def submodule(self, component: str) -> Submodule:
-        """The submodule in Verilog, with the name of the component's module in its own."""
+        """The submodule in Verilog. Its name begins with that of the component's module."""
         ports = {name: port["direction"] for name, port in self.netlist["ports"].items()}
         order = sorted(
             ports, key=lambda port: (port != "clk", port != "rst", ports[port] != "input")
@@ -70,8 +70,8 @@ class DesignModule(NamedTuple):
 def modules_of(design: str, component: str) -> dict[str, DesignModule]:
     """The modules of a design in RTLIL, by the types of their cells.
 
-    The first one, with the key ``""``, is the top module with the component in it. The others are
-    the submodules with a name in the source, and have in them those without one.
+    The first one, with the key ``""``, is the top module, which includes the component. The others
+    are the submodules that have a name in the source; each includes its submodules without one.
     """
     signals = _signals(design)
     inner = f"{TOP}.{component}"
@@ -102,7 +102,7 @@ def _netlists(design: str, inside: tuple[str, ...]) -> Any:
 
 @lru_cache(maxsize=8)
 def _json(design: str, inside: tuple[str, ...]) -> str:
-    """The netlists that Yosys makes from a design in RTLIL, which needs half a second."""
+    """The netlists of a design in RTLIL. Yosys needs half a second for them."""
     for path in inside:
         begin = f"module \\{path}\n"
         design = design.replace(begin, f"attribute \\keep_hierarchy 1\n{begin}")
@@ -114,7 +114,7 @@ def _json(design: str, inside: tuple[str, ...]) -> str:
 def _remove_unused(netlists: dict[str, Any]) -> None:
     """Remove cells and ports on which no output of the top module depends.
 
-    Yosys keeps the ports of submodules. Some are only there for proofs.
+    Yosys keeps the ports of submodules. Some exist only for proofs.
     """
     instances, used = dict(_instances(netlists)), _used_bits(netlists)
     for path, module in netlists.items():
@@ -174,7 +174,7 @@ def _drivers(module: Any) -> Iterator[tuple[Bit, tuple[Any, str]]]:
 
 
 def _instances(netlists: dict[str, Any]) -> Iterator[tuple[str, tuple[str, Any]]]:
-    """For each submodule its parent and the cell there."""
+    """For each submodule, its parent and its cell in that."""
     for path, module in netlists.items():
         cells = module["cells"].values()
         yield from ((cell["type"], (path, cell)) for cell in cells if cell["type"] in netlists)

@@ -1,4 +1,4 @@
-"""Repeated parts of a concatenation, as the body of a loop."""
+"""Loops for the repeated parts of a concatenation."""
 
 import re
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ FEWEST = 4
 """Minimum number of repetitions."""
 
 _VARIABLE = "@"
-"""Stands for the loop variable, whose name must differ from those of signals."""
+"""Placeholder for the loop variable, whose name must differ from those of signals."""
 
 _INDEX = re.compile(r"\[(\d+)(?::(\d+))?\]")
 
@@ -36,7 +36,7 @@ class Loop(NamedTuple):
 def loop_of(parts: Sequence[Expression], widths: Sequence[int]) -> Loop | None:
     """The loop for the parts of a concatenation, given lowest first with their widths.
 
-    The result is None if no group of parts repeats so that only indexes differ, by a constant.
+    The result is None unless groups of parts repeat with only their indexes changed by a constant.
     """
     for size in range(1, len(parts) // FEWEST + 1):
         groups = [parts[n : n + size] for n in range(0, len(parts), size)]
@@ -49,7 +49,7 @@ def loop_of(parts: Sequence[Expression], widths: Sequence[int]) -> Loop | None:
 
 
 def _common(texts: Sequence[str]) -> str | None:
-    """The text of which these are the values in turns 0, 1 and so on."""
+    """The text, with placeholders, that has these values in turns 0, 1 and so on."""
     pieces = [_INDEX.split(text) for text in texts]
     if len({tuple(each[0::3]) for each in pieces}) > 1:
         return None

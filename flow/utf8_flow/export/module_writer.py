@@ -36,7 +36,7 @@ class StageParts(NamedTuple):
 class Load(NamedTuple):
     """Statements that load a register, and the one that resets it.
 
-    If ``turns`` is not 0, they are the body of a loop with so many turns.
+    If ``turns`` is not 0, ``load`` is the body of a loop with this number of turns.
     """
 
     load: list[str]
@@ -66,7 +66,7 @@ class ModuleWriter(Expressions):
         self._check_names([register for stage in stages for register in stage.registers])
         ports = ([*(attributes or {}).get(port.name, []), self._port(port)] for port in self._ports)
         head = ",\n".join("\n".join(indented(lines)) for lines in ports)
-        # Only now is it known which names of values are used.
+        # The sections are written first, because they use the names of values.
         body = "\n".join(filter(None, [section("", self._local_parameters()), *sections]))
         return f"module {name} (\n{head}\n);\n\n{body}endmodule\n"
 
@@ -88,7 +88,7 @@ class ModuleWriter(Expressions):
     def _stage_sections(self, stages: list[StageParts]) -> Iterator[str]:
         """The sections of the stages: declarations, then logic.
 
-        A register that an earlier stage reads must be declared before that.
+        A register that an earlier stage reads must be declared before that stage.
         """
         logic: list[list[str]] = []
         read: set[str] = set()
@@ -184,7 +184,7 @@ class ModuleWriter(Expressions):
         ]
 
     def _declaration(self, register: Vector) -> list[str]:
-        """The declaration of a register, with the states that it has a bit for."""
+        """The declaration of a register. If it is one-hot, a comment names the states."""
         names = self._values_of(register.bits)
         line = f"{self._attributes_of(register)}reg {register.declaration};"
         if not names or any(value.count("1") != 1 for value in names):
@@ -193,7 +193,7 @@ class ModuleWriter(Expressions):
         return [f"// Bits of {register.name}, from bit 0 on: {states}", line]
 
     def _memory_declarations(self, groups: list[Memories]) -> Iterator[str]:
-        """Declarations of memories that are alone."""
+        """Declarations of single memories, not those in loops."""
         if groups:
             yield "// Memory is read without a clock, at a registered address: distributed RAM, or"
             yield "// block RAM that contains the address register."
@@ -217,7 +217,7 @@ class ModuleWriter(Expressions):
         ]
 
     def _memory(self, memories: Memories) -> list[str]:
-        """What writes to a memory; or memories that repeat, in a loop, with what reads them."""
+        """The writes to a memory; or a loop with the declarations, writes and reads of several."""
         cells, pins = memories.cells.values(), memories.cell.pins
         enables = [self._expression(cell.pins["WR_EN"][:1]) for cell in cells]
         values = [self._expression(cell.pins["WR_DATA"]) for cell in cells]
@@ -249,7 +249,7 @@ class ModuleWriter(Expressions):
             return self._constant("".join(levels))
 
     def _always(self, stage: StageParts) -> list[str]:
-        """The ``always`` blocks of a stage: of memories, and of registers by what controls them."""
+        """The ``always`` blocks of a stage: of memories, and of registers by enable and reset."""
         writes = [line for memories in stage.memories for line in self._memory(memories)]
         if not stage.registers:
             return writes
@@ -291,7 +291,7 @@ class ModuleWriter(Expressions):
         return [line for some in each for line in some]
 
     def _load(self, state: Vector, target: str, cell: Cell, low: int, high: int) -> Load:
-        """What a part of a register is loaded with."""
+        """The statements that load and reset a part of a register."""
         is_whole = target == state.name
         bits = cell.operand("D", low, high)
         level = cell.parameters.get("SRST_VALUE", "")[::-1][low : high + 1]

@@ -1,4 +1,4 @@
-"""One module of a design as a Yosys netlist: what drives each bit, and which name it has."""
+"""One module of a design as a Yosys netlist: the driver and the name of each bit."""
 
 import re
 from collections import Counter, defaultdict
@@ -14,14 +14,14 @@ from .loops import FEWEST
 from .text import flat, in_order, snake_case
 
 STAGE = "stage"
-"""Attribute with the heading that a register is under. Numbers in headings sort by value."""
+"""Attribute with the heading of a register. Numbers in headings sort by value."""
 
 UNMERGED = "unmerged"
 """Attribute of a register that must not be merged with registers of the same next value."""
 
 
 class Instance(NamedTuple):
-    """A submodule in a netlist. What it drives has the names of its ports."""
+    """A submodule in a netlist. The vectors that it drives have the names of its ports."""
 
     name: str
     module: str
@@ -78,17 +78,17 @@ class Memories(NamedTuple):
 
     @property
     def cell(self) -> Cell:
-        """One of them."""
+        """The first memory."""
         return next(iter(self.cells.values()))
 
 
 class Netlist:
     """One module, as Yosys outputs it after ``proc``, ``flatten`` and ``opt``.
 
-    The names of signals lose the prefix ``scope``. Registers are declared in the order of the
-    signal names in ``order``. ``submodules`` are those of which the module may have an instance, by
-    the types of their cells and in the order of the instances. A module with a ``scope`` is the top
-    module, whose outputs are wires; those of a submodule may be registers.
+    The prefix ``scope`` is removed from the names of signals. Registers are declared in the order
+    of the signal names in ``order``. ``submodules`` has the submodules that the module may
+    instantiate, by the types of their cells and in the order of the instances. A module with a
+    ``scope`` is the top module, whose outputs are wires; outputs of a submodule may be registers.
     """
 
     def __init__(
@@ -151,7 +151,7 @@ class Netlist:
         self._drivers = {bit: (cell, n) for cell in cells for n, bit in enumerate(cell.result)}
 
     def _rename_outputs(self, nets: Mapping[str, Net]) -> None:
-        """Put the name of its instance before that of an output if something else has that name."""
+        """Prefix an output with the name of its instance if another signal has its name."""
         own = {flat(name): net.bits for name, net in nets.items()}
         counts = Counter(
             wire.name for instance in self._instances for wire in instance.outputs.values()
@@ -164,7 +164,7 @@ class Netlist:
                     self._names.add(name)
 
     def _pass_outputs(self) -> None:
-        """Let instances drive the outputs to which they are connected, without wires between."""
+        """Let instances drive the outputs of the module directly, without wires."""
         ports = {port.bits: port for port in self._outputs}
         for instance in self._instances:
             for name, wire in instance.outputs.items():
@@ -184,7 +184,7 @@ class Netlist:
         return uses
 
     def _read_attributes(self, nets: list[tuple[str, Net]], order: Sequence[str]) -> None:
-        """The heading, the rank and the initial level of each bit, and what must not be done."""
+        """Read the attributes of the bits: heading, rank, initial value and others."""
         self._origins: dict[Bit, tuple[str, int, int]] = {}
         self._levels: dict[Bit, str] = {}
         self._without_level: set[Bit] = set()
@@ -213,8 +213,8 @@ class Netlist:
     def _name_bits(self, nets: dict[str, Net], ports: set[str], inside: bool) -> None:
         """Choose the vector that names each bit: a field rather than its structure.
 
-        ``inside`` is True in a submodule, in which a register may have the name of an output. One
-        that is only a part of it has a suffix as well.
+        ``inside`` is True in a submodule. A register there that has the name of an output gets a
+        suffix if that output is a wire.
         """
         outputs = {port.name for port in self._outputs if port not in self._stored_outputs}
         vectors = {}
@@ -267,7 +267,7 @@ class Netlist:
 
 
 def _grouped(cells: dict[str, Cell]) -> list[Memories]:
-    """Memories in groups of those that differ only in what is written, and in which cycles."""
+    """Memories in groups: those of a group differ only in their write data and write enables."""
     groups: dict[Any, dict[str, Cell]] = defaultdict(dict)
     for name in sorted(cells, key=in_order):
         cell = cells[name]

@@ -137,7 +137,7 @@ _RULES = {
     "kind of an error",
     "encoder": "B1 to B4, bytes, which are compared with the code points that were accepted",
     "beats": "K1 to K4, lanes with bytes and ends of texts",
-    "amounts": "A1 and A2, all of each text comes out, counted and not compared",
+    "amounts": "A1 and A2, all of each text comes out: amounts are counted, data are not compared",
     "unchanged": "U1 and U2, beats come out as they went in",
     "verdict": "E1, the error of a text",
     "written": "E2, the output is well-formed UTF-8",
@@ -212,7 +212,7 @@ def _has_bytes(spec: DesignSpec) -> bool:
 
 
 def _rules(spec: DesignSpec) -> list[str]:
-    """The rules of a design, in the order of their files: a component from outside has streams."""
+    """The rules of a design, in order of their files; for external components, only ``streams``."""
     if _has_bytes(spec):
         return ["streams", spec.component, "latency"]
     own = dict(spec.own)
@@ -231,11 +231,11 @@ def _rules(spec: DesignSpec) -> list[str]:
 
 
 def _limits(component: Any, spec: DesignSpec) -> tuple[int, int]:
-    """The default of ``HELD``, above what fits into the registers, and that of ``LATENCY``."""
+    """Defaults: ``HELD``, more than the registers can hold; and ``LATENCY``."""
     timing = spec.entry.timing(component)
     if not _has_bytes(spec):
         return 64, timing.latency
-    through_skid = isinstance(timing, Elastic)  # a byte there comes out one cycle later
+    through_skid = isinstance(timing, Elastic)  # adds one cycle
     return timing.latency + spec.profile.longest_form + 1, timing.latency + through_skid
 
 
@@ -264,7 +264,7 @@ def _constants(spec: DesignSpec, ports: list[Port], rules: list[str]) -> list[st
 def _beat_constants(spec: DesignSpec, ports: list[Port]) -> list[str]:
     is_decoder = spec.component == "decoder"
     keeps = {port.name[0]: port.width for port in ports if port.name.endswith("_tkeep")}
-    if is_decoder:  # its output has a slot more, and four bytes in each
+    if is_decoder:  # its output has one slot more, and four bytes in each slot
         del keeps["m"]
     amount = "lengths(m_axis_tuser)" if is_decoder else "kept(m_axis_tkeep)"
     return [
@@ -281,7 +281,7 @@ def _profile_constants(profile: Profile) -> list[str]:
         f"localparam LONGEST = {profile.longest_form};  // bytes of a sequence, at most",
         f"localparam [41:0] HIGHEST = 42'h{profile.highest:X};  // code point",
         f"localparam SURROGATES = {profile.accept_surrogates:d};  // accepted as characters",
-        f"localparam NONCHARACTERS = {profile.accept_noncharacters:d};  // U+FFFE, U+FFFF: so, too",
+        f"localparam NONCHARACTERS = {profile.accept_noncharacters:d};  // U+FFFE, U+FFFF accepted",
         f"localparam WHOLE_SEQUENCE = {whole:d};  // error span, else maximal-subpart",
     ]
 

@@ -10,7 +10,8 @@ LINE = 100
 """Maximum line length in characters."""
 
 MANY, SHORT = 24, 24
-"""A part of a concatenation has a line if there are at most so many, or a longer one."""
+"""Each part of a concatenation has its own line if there are at most ``MANY`` parts, and any part
+but the first has more than ``SHORT`` characters."""
 
 
 def constant(levels: str) -> str:
@@ -35,7 +36,7 @@ def snake_case(name: str) -> str:
 
 
 def comment(text: str, indent: str = "", line_end: str = "") -> str:
-    """A text as lines of a comment. ``line_end`` is behind all lines but the last one."""
+    """A text as lines of a comment. All lines except the last one end with ``line_end``."""
     width = LINE - len(f"// {indent}{line_end}")
     lines = textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)
     return f"{line_end}\n".join(f"// {indent}{line}" for line in lines)
@@ -65,14 +66,14 @@ def filled(parts: Iterable[str], width: int, indent: str = "") -> list[str]:
 
 
 def section(heading: str, lines: Iterable[str]) -> str:
-    """Lines under a heading; nothing without lines."""
+    """Lines under a heading; empty without lines."""
     lines = list(lines)
     headed = [f"// {heading}"] if heading and lines else []
     return "".join(f"{part}\n" for line in indented([*headed, *lines]) for part in folded(line))
 
 
 def folded(line: str) -> list[str]:
-    """Break a line that is too long at the outermost nesting level, and there at commas first."""
+    """Break a line that is too long at its outermost nesting level, preferably at commas."""
     indent = len(line) - len(line.lstrip())
     if line[indent:].startswith("// "):
         words = textwrap.wrap(line[indent + 3 :], LINE - indent - 3)

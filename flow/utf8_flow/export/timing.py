@@ -16,7 +16,7 @@ from utf8_sim.trace import Fields, Trace
 from .text import LINE, filled
 
 NAME, CELL = 14, 3
-"""Characters of a row's name, and of a cycle."""
+"""Width of a row's name and of a cycle, in characters."""
 
 BUSES = {"i": "s_axis", "o": "m_axis"}
 """The buses of the streams."""
@@ -64,8 +64,8 @@ def _stream(
 ) -> tuple[list[str], list[str]]:
     """The rows of a stream's ports, and the meanings of the letters in them.
 
-    A number is in hexadecimal. One that is too long has a letter in its place, that of the
-    transfer: they are in order.
+    Numbers are hexadecimal. A number that is too long is replaced by the letter of its transfer;
+    transfers are lettered in order.
     """
     bus, valid = BUSES[side], trace[f"{side}.valid"].tolist()
     ends = trace.is_accepted if side == "i" else trace.is_taken
@@ -83,7 +83,7 @@ def _stream(
 
 
 def _numbers(axi: AxiStream, port: str, trace: Trace, side: str) -> list[str]:
-    """The number at a port of the payload in each cycle; none if it is too long for a cell."""
+    """The number at a port of the payload in each cycle; empty if it is too long for a cell."""
     pins = trace.interface.inputs if side == "i" else trace.interface.outputs
     parts = [part for part in axi.parts if part.port == port]
     digits = -(-len(getattr(axi, port)) // 4)
@@ -110,7 +110,7 @@ def _run(engine: Engine, stalls: tuple[bool, ...]) -> Trace:
 
 
 def _shortened(text: str) -> str:
-    """A text without words in its middle, if it is longer than a line."""
+    """A text, shortened in its middle if it is longer than a line."""
     half = LINE // 2 - 4
     if len(text) <= 2 * half:
         return text

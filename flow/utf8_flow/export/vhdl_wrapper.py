@@ -1,6 +1,6 @@
 """VHDL wrappers: an entity with records for the payloads, in place of the ports of the Verilog.
 
-The bits of a port that belong to a field are those that the gateware's own ``AxiStream`` connects.
+The fields are mapped to the bits of the ports as in ``AxiStream``.
 """
 
 import re
@@ -185,8 +185,7 @@ class _Wrapper:
         """Declare an enumeration, and functions between its values and their codes."""
         short = snake_case(shape.__name__)
         width = Shape.cast(shape).width
-        # Each code has a line of its own: in a module that GHDL 2 converts to Verilog, `others` is
-        # missing.
+        # Each code has its own line, because GHDL 2 omits `others` when it converts to Verilog.
         codes = {
             _checked(member.name): f'"{member.value % (1 << width):0{width}b}"' for member in shape
         }

@@ -34,9 +34,9 @@ def ask_abc(
 ) -> tuple[str, bytes]:
     """Run ABC on a circuit, and return its output and the contents of the file ``result``.
 
-    The contents are empty if ABC writes no such file. After ``seconds`` ABC is ended, and
-    `OutOfTime` is raised. It is also ended when ``is_over``, which is called repeatedly, returns
-    true; then the output is empty.
+    The contents are empty if ABC writes no such file. After ``seconds``, ABC is stopped and
+    `OutOfTime` is raised. ABC is also stopped when ``is_over``, which is called repeatedly, returns
+    true; the output is then empty.
     """
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -107,20 +107,20 @@ class Bench(Elaboratable):
     resets, enables : dict of str to Value
         The reset and the clock enable of a design, by its name, if it has them.
     any_start : list of str
-        Names of the designs whose registers may hold anything in the first cycle.
+        Names of the designs whose registers may have any contents in the first cycle.
     same_start : dict of str to str
-        Names of such designs with the same register contents as another design then, and the name
-        of the other design.
+        For such a design that begins with the register contents of another design, the name of that
+        design.
     wrong : Value
         The condition that must never be high.
     reached : dict of str to Value
-        The cover points. Each must be high in some cycle of some run, or the property claims less
-        than it seems to.
+        The cover points. Each must be high in some cycle of some run; otherwise the property claims
+        less than it appears to.
     sources : list of str
         Verilog of the instantiated modules.
     cycles : int
         Number of cycles that are checked, from the first one of a run; 0 for all. If registers may
-        hold anything at first, these may be any cycles of any run.
+        have any contents at first, these may be any consecutive cycles of any run.
     reach : int
         Number of cycles within which all reachable cover points are reached; 0 for the default.
     cut : list of Value
@@ -186,7 +186,7 @@ class Bench(Elaboratable):
         """Add a design, named after its component; another one of it has a suffix after a ``_``.
 
         Pins of :func:`driven_pins` that are not driven are free. With ``any_start`` the registers
-        may hold anything at first, or the same as the registers of another design, if it is named.
+        may have any contents at first, or those of another design, if it is the name of one.
         ``reset`` resets them, and ``enable`` is their clock enable.
         """
         component = self._designs[name.split("_", maxsplit=1)[0]](self.profile)
@@ -249,7 +249,7 @@ class Bench(Elaboratable):
         return delayed(self.m, value, cycles)
 
     def since(self, event: Value) -> Signal:
-        """True if an event was in an earlier cycle."""
+        """True if an event has occurred in an earlier cycle."""
         seen = Signal()
         self.m.d.sync += seen.eq(seen | event)
         return seen

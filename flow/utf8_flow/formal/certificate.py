@@ -82,9 +82,9 @@ def _found(circuit: Circuit, seconds: int) -> list[Clause]:
 def minimal(circuit: Circuit, clauses: list[Clause], seconds: float) -> list[Clause] | None:
     """Remove redundant clauses from an invariant under which the only output is low.
 
-    ``None`` if all clauses together are no such invariant. After ``seconds``, no more clauses are
-    removed. ABC has ``inv_min`` for this; of 2,400 clauses it kept twice as many as this function,
-    in minutes instead of seconds.
+    The result is ``None`` if all clauses together are not such an invariant. After ``seconds``, no
+    more clauses are removed. ABC's command ``inv_min`` kept twice as many of 2,400 clauses as this
+    function, and took minutes instead of seconds.
     """
     from pysat.solvers import Minisat22  # noqa: PLC0415 (only certificates need this package)
     from pysolvers import error  # noqa: PLC0415

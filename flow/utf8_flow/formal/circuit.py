@@ -50,7 +50,7 @@ class Circuit:
     gates : tuple of (int, int)
         The two literals whose conjunction each gate is, the higher literal first.
     levels : tuple of (int, int)
-        The inputs that the prover ties to a level, by index, and the levels.
+        The inputs that the prover ties to a constant, by index, and the constants.
     names : tuple of str
         The name of each register.
     starts : tuple of Start
@@ -104,7 +104,7 @@ class Circuit:
         return self._renumbered(inputs, numbers)
 
     def same(self, inputs: dict[str, str]) -> "Circuit":
-        """The circuit, with some inputs always equal to others, if both exist."""
+        """The circuit, with some inputs replaced by others, if both exist."""
         places = {name: n for n, name in enumerate(self.inputs, start=1)}
         numbers = {n: n for n in range(self._signals)}
         numbers |= {places[n]: places[m] for n, m in inputs.items() if places.keys() >= {n, m}}
@@ -175,7 +175,7 @@ class Circuit:
             yield signals
 
     def certain(self, levels: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """For each literal, the cases in which it is certainly high for all unknown levels.
+        """For each literal, the cases in which it is high whatever the unknown levels are.
 
         A case is a bit of the arrays. ``levels`` has two arrays for each input, then for each
         register: the cases in which it is known to be high, and those in which it is known to be
@@ -190,7 +190,7 @@ class Circuit:
 
 
 def words(names: Iterable[str], levels: Iterable[int]) -> dict[str, int]:
-    """The levels of signals from those of their bits, which are named ``signal[bit]``."""
+    """The values of signals from the levels of their bits, which are named ``signal[bit]``."""
     numbers: dict[str, int] = {}
     for name, level in zip(names, levels, strict=True):
         signal, bit = signal_bit(name)
@@ -199,7 +199,7 @@ def words(names: Iterable[str], levels: Iterable[int]) -> dict[str, int]:
 
 
 def signal_bit(name: str) -> tuple[str, int]:
-    """The signal and the index of a bit with such a name."""
+    """The signal and the bit index in the name of a bit."""
     signal, _, bit = name.removesuffix("]").rpartition("[")
     return (signal, int(bit)) if bit.isdigit() and name.endswith("]") else (name, 0)
 

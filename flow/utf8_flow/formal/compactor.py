@@ -44,7 +44,7 @@ class PackingTiming(CreditTiming):
     stages, counted : int
         The number of stages, and the first stage whose numbers count the beats produced.
     waits : bool
-        True if a beat is held until the next beat of its text comes, before it is packed.
+        True if a beat is held, before it is packed, until the next beat of its text arrives.
     """
 
     stages, counted, waits = STAGES, GIVEN, False
@@ -403,7 +403,7 @@ def timing(b: Bench, name: str) -> None:
     first = ~b.since(Const(1))
     after_reset = b.design(f"{name}_after_reset", any_start=True, reset=first)
     b.cut += [design.probes.gives, after_reset.probes.gives]
-    depth = b.timing.stages + 3 - b.timing.counted  # of the numbers that are looked at
+    depth = b.timing.stages + 3 - b.timing.counted  # of the numbers that are used
 
     numbers = Numbers(b, design, never)
     right = numbers.in_order & numbers.counts & (design.o.valid == numbers.valid)
@@ -462,7 +462,7 @@ def written(b: Bench, following: Value, value: Value, writes: Value, places: lis
     """
 
     def earlier(now: Value) -> Value:
-        register = Signal(len(now), reset_less=True)  # as a reset does not change the memory
+        register = Signal(len(now), reset_less=True)  # because a reset does not change the memory
         b.model.d.sync += register.eq(now)
         return register
 

@@ -53,7 +53,7 @@ class DesignRun:
     trace : Trace
         Its pins, up to the cycle that contradicts the property, and the ``registers``.
     any_start : bool
-        True if its registers may hold anything in the first cycle.
+        True if its registers may have any contents in the first cycle.
     registers : tuple of Register
         The registers whose first value differs from that after reset, if the run depends on it.
     stalled : tuple of int
@@ -100,7 +100,7 @@ def simplest(circuit: Circuit, stimulus: Stimulus, seconds: float = PATIENCE) ->
     """Simplify a stimulus, so that the only output is still high in the last cycle.
 
     Where the output does not depend on it, registers begin as after reset, nothing is offered,
-    inputs are zero and consumers are ready, as far as ``seconds`` suffice to find this out.
+    inputs are zero and consumers are ready. After ``seconds``, the rest is left as it is.
     """
     end = time.monotonic() + seconds
     simple = [list(levels) for levels in stimulus]
@@ -148,7 +148,7 @@ def _simpler(circuit: Circuit, stimulus: Stimulus) -> Iterator[Change]:
 
 
 def moved(stimulus: Stimulus, circuit: Circuit, other: Circuit) -> Stimulus:
-    """The stimulus for another circuit of the same bench, which may have inputs without effect."""
+    """The stimulus for another circuit of the same bench, which may have more unused inputs."""
     canonical = [_canonical(each) for each in (circuit, other)]
     default = {start.input: start.level for start in other.starts}
     rows = []

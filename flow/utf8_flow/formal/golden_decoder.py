@@ -6,9 +6,9 @@ tree of all sequences that can be pending, and tries bytes after each of them, w
 
 - Both have the same tokens, with the same fields.
 - Then both have the same bytes pending: none, the byte, or the pending bytes and the byte.
-- Nothing else matters. The model's state is then that of a new model that is fed the pending bytes.
-  The specification's registers for other bytes are unknown throughout, and still the tokens are
-  known.
+- Nothing else has an effect. The model's state is then that of a new model that is fed the pending
+  bytes. The specification's registers for other bytes are unknown throughout, and still the tokens
+  are known.
 
 By induction the tokens are the same for every text of the bytes tried, of any length and after any
 texts.
@@ -61,10 +61,10 @@ AT_ONCE = 1 << 16
 
 FIELDS = {"code_point": 0, "error": 42, "kind": 43, "length": 46, "last": 50}
 COMES = 51
-"""Bit positions in a token's number: of its fields, and of its valid bit. No token is 0."""
+"""Bit positions in a token's number: of its fields, and of its valid bit. 0 means no token."""
 
 UNCLEAR = np.uint64((1 << 64) - 1)
-"""Stands for an answer that depends on more than the step."""
+"""Marks an answer that depends on more than the step."""
 
 
 class Steps(NamedTuple):

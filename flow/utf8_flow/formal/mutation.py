@@ -48,10 +48,10 @@ PATIENCE = 60
 """Time limit for a proof that a mutant is equivalent to the design, in seconds."""
 
 GLANCE = 1
-"""The same for a killed mutant, for which the proof must not succeed."""
+"""The same limit for a killed mutant, for which the proof must not succeed."""
 
 MOMENT = 10
-"""The same for a property of a mutant: a proof is mostly faster than a bounded check."""
+"""The same limit for a property of a mutant: a proof is usually faster than a bounded check."""
 
 _SYNTHESISE = """\
 read_rtlil design.il
@@ -260,7 +260,7 @@ class Fate:
 class Trial:
     """All checks of a mutant: the campaign of a seed in some modes, and :func:`circuits`.
 
-    It can be sent to other processes, each of which makes its own engine.
+    It can be sent to other processes, each of which creates its own engine.
     """
 
     mutants: Mutants

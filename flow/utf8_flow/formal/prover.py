@@ -38,7 +38,7 @@ LONGEST_SEARCH = 300
 PROVE = "scorr; dc2; write_aiger result; pdr -sfy; write_cex -a result"
 """ABC commands that prove that an output stays low.
 
-A counterexample replaces the reduced circuit.
+The file ``result`` has the reduced circuit, or the counterexample if one is found.
 """
 
 SHORTENING = 30.0
@@ -241,7 +241,7 @@ def _check_inputs(bench: Bench, circuit: Circuit) -> None:
     free = {(signal.name, bit) for signal in signals for bit in range(len(signal))}
     starts = {name for name in circuit.inputs if name.startswith("init:")}
     inputs = {signal_bit(name) for name in circuit.inputs if name not in starts}
-    # A register of generated Verilog may have no initial level, either.
+    # A register of generated Verilog may have no initial level.
     if inputs != free or (not starts if bench.any_start else starts and not bench.sources):
         wrong = [*map(str, inputs ^ free)] or starts
         raise RuntimeError(f"free inputs are not those of the bench: {', '.join(sorted(wrong))}")

@@ -28,7 +28,7 @@ def output_stream(b: Bench, name: str) -> None:
 
 
 def stays(b: Bench, design: Any) -> None:
-    """The same, of a design that is on the bench."""
+    """The same for a design that is on the bench."""
     offered = b.before(waits(design))
     changed = output_of(design) != b.before(output_of(design))
     b.never(offered & ~design.o.valid, offered & changed)

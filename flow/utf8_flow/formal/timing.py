@@ -81,7 +81,7 @@ class Timing:
     def _running(self, m: Module) -> Value:
         """False in the first cycle after reset.
 
-        Always true if the registers may hold anything at first: that cycle is then unknown.
+        Always true if the registers may have any contents at first: that cycle is then unknown.
         """
         return delayed(m, Const(1)) if self._begins_known else Const(1)
 
@@ -415,7 +415,8 @@ class Repeating:
 
 
 BEFORE, WATCHED, BEHIND, NEAR = range(4)
-"""Payloads of items if any one accepted item is watched. Some items before it may be near."""
+"""Payloads of items when any one accepted item is watched: of earlier items, some of which may be
+marked ``NEAR``, of the watched item, and of later items."""
 
 
 def watch(

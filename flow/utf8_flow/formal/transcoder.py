@@ -3,7 +3,8 @@
 A *place* of a beat holds a code unit of the source, or none. The units of a beat before the merge
 are a function of a window of places, as in the decoder with lanes. For the properties of the merge
 its input is free; so is the input of packing, as in the compactor. The flow control is that of
-:class:`~.compactor.PackingTiming`, where each beat is held until the next beat of its text comes.
+:class:`~.compactor.PackingTiming`, in which each beat is held until the next beat of its text
+arrives.
 
 The specification follows the Unicode Standard's tables and definitions: Table 3-5 for UTF-16,
 Table 3-6 for UTF-8, D90 for UTF-32. For each place it defines the code point or error that ends in

@@ -75,7 +75,7 @@ class Window:
                     for byte, place in zip(sequence, places[-count:], strict=False)
                 ]
 
-        # Does the next byte continue the sequence?
+        # True if the next byte continues the sequence.
         goes_on = Mux(
             length == 1,
             may_follow(profile, sequence[0], behind.byte),

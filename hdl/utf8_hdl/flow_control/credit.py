@@ -1,7 +1,7 @@
 """Flow control for wide components: a free-running pipeline with credit.
 
-A clock enable with thousands of loads is slow. So there is none: accepted beats advance in every
-cycle, and credit reserves an entry of the output memory for each of them::
+A clock enable with thousands of loads is slow. So the pipeline has none: accepted beats advance in
+every cycle, and credit reserves an entry of the output memory for each of them::
 
                      credit: 16 minus the beats outstanding
            +------------------------------------------------------------+
@@ -25,10 +25,10 @@ stages.
 Consequences:
 
 - Latency: S + 1 cycles from acceptance to output, not counting cycles in which the output stalls.
-- Throughput: one beat per cycle while the consumer is ready, whatever stalls came before, if the
-  source has offered one in every cycle. The memory covers the round trip: after a beat is taken in
-  cycle t, another one can be accepted in cycle t + 3, and is at the output in cycle t + S + 4. So S
-  is at most 12; it is at least 4.
+- Throughput: one beat per cycle while the consumer is ready, also after stalls, if the source has
+  offered one in every cycle. The memory covers the round trip: after a beat is taken in cycle t,
+  another one can be accepted in cycle t + 3, and is at the output in cycle t + S + 4. So S is at
+  most 12; it is at least 4.
 - Nothing is lost: at most 16 beats are outstanding.
 - No output depends on an input within a cycle, ``i.ready`` included.
 
@@ -40,12 +40,11 @@ the components give the bound.
 
 Components that change the number of beats
 ------------------------------------------
-A component may produce other beats than it accepts, at most one per cycle. Each cycle
-t has a *slot* t, which holds the beat accepted in that cycle, if any. A slot produces at most one
-beat; an empty slot can produce one, too. Stage G, added by :meth:`Credit.give`, is the first stage
-whose ``valid`` and numbers are those of the beats produced. The
-memory has two banks of 16 entries, one for even numbers and one for odd numbers, and a register
-after each bank. The timing becomes:
+A component may produce other beats than it accepts, at most one per cycle. Each cycle t has a
+*slot* t, which holds the beat accepted in that cycle, if any. A slot produces at most one beat; an
+empty slot can produce one, too. Stage G, added by :meth:`Credit.give`, is the first stage whose
+``valid`` and numbers are those of the beats produced. The memory has two banks of 16 entries, one
+for even numbers and one for odd numbers, and a register after each bank. The timing becomes:
 
 1. A beat that is produced in slot t appears at the output in cycle t + S + 2, or in the cycle after
    the beat before it is taken, if that is later.
@@ -53,8 +52,8 @@ after each bank. The timing becomes:
    earlier slot and not taken. ``i.ready`` is low in cycle 0 and high in cycle 1. In any later cycle
    t it is high if the number of beats outstanding in cycle t - 2, plus one for each of the cycles
    t - 2 and t - 1 in which ``i.ready`` was high, is less than 32 - M. In any sequence of slots, at
-   most M more beats are begun than accepted: M is 1 if an incomplete beat is kept until more values
-   come, and 2 if a beat is also kept until the next beat of its text comes.
+   most M more beats are begun than accepted: M is 1 if an incomplete beat is held until more values
+   arrive, and 2 if a beat is also held until the next beat of its text arrives.
 
 At most 32 beats are begun and not taken, one for each entry. S may be up to 27 - M: then there is a
 beat at the output in every cycle again, if the source offers enough. Credit is a sum and a
@@ -62,10 +61,9 @@ difference of beat numbers. So from any register contents, the component works c
 pipeline and the memory have drained. A wrong number may produce up to 64 beats that were never
 accepted.
 
-A single bank of 32 entries would be slower, because distributed RAM of four-input lookup tables
-has 16 entries.
-Since beats alternate between the banks, the address of a bank has one more cycle to follow
-``o.ready``.
+A single bank of 32 entries would be slower, because distributed RAM of four-input lookup tables has
+16 entries. Since beats alternate between the banks, the address of a bank has one more cycle to
+follow ``o.ready``.
 """
 
 from itertools import pairwise
@@ -78,7 +76,7 @@ from ..logic import any_of, flips, moved, named, one_of, select, sum_and, unmerg
 from .stage import Stage
 
 PLACES = 16
-"""Entries of a bank: those of distributed RAM of four-input lookup tables."""
+"""Entries of a bank: the depth of distributed RAM of four-input lookup tables."""
 
 PLACE_WIDTH = (PLACES - 1).bit_length()
 """Address width of a bank."""
@@ -111,7 +109,7 @@ def followed(own: Value, now: Value, flips: Value, ready: Value) -> Value:
     """Next value of a copy of the output's number, in which the bits of ``flips`` flip if
     ``ready``.
 
-    A bit that could flip and does not comes from the copy itself. So the copies have different
+    A bit that could flip but does not comes from the copy itself. So the copies have different
     logic, and synthesis does not share one lookup table with long wires among them.
     """
     return select(ready, now ^ flips, select(flips, own, now))
@@ -197,7 +195,7 @@ class Chunk:
         return register
 
     def memories(self, values: list[Value], writes: list[Value], places: list[Value]) -> Value:
-        """The words at the read address, of the bank that has the beat at the output.
+        """The words at the read address of the bank that has the beat at the output.
 
         Each value has a memory in each bank. For each bank, ``writes`` has a write enable for each
         value, and ``places`` has the write address.
@@ -270,7 +268,7 @@ class Credit:
         self._numbering: list[Numbering] = []
         self._given: Stage | None = None
         self._chunks: list[Chunk] = []
-        # A copy of `i.ready` beside the counters. `i.ready` itself is far away, at the input.
+        # A copy of `i.ready` near the counters; `i.ready` itself is near the input.
         self._accepts = Signal(name="accepts")
         # The number of the beat at the output and values derived from it; then copies of them.
         self._output = [self._output_registers()]
@@ -280,8 +278,8 @@ class Credit:
         """Registers for the number of the beat at the output, or of the next beat to appear there.
 
         ``next_flips`` has the bits that flip in this cycle if ``o.ready`` is high; it is zero while
-        ``o.valid`` is low. So the next value of a bit is one lookup table, and of its inputs only
-        ``ready`` comes from afar. With two banks ``even`` is the address of the next even number;
+        ``o.valid`` is low. So the next value of a bit is one lookup table, and only its input
+        ``ready`` is a long wire. With two banks ``even`` is the address of the next even number;
         that of the next odd number is part of the number itself.
         """
         signal, width = self._control.signal, self._width
@@ -348,7 +346,7 @@ class Credit:
 
     @property
     def astray(self) -> Value:
-        """For proofs, with two banks: a copy of `next`, or an address derived from it, is wrong."""
+        """For proofs, with two banks: True if a copy of `next` or an address is inconsistent."""
         even, odd = next_places(self.next)
         follow = [chunk.reads != Cat(even, odd, self.next[0]) for chunk in self._chunks]
         for copy in self._output[1:]:
@@ -451,10 +449,10 @@ class Credit:
         """The bits of a counter that flip in the next cycle if a beat is taken then.
 
         Taking a beat counts up if its number has a parity. ``own`` is True if this cycle's number
-        has that parity, and ``comes`` is of it. In two cycles, the number can have that parity in
+        has that parity, and ``comes`` is for it. In two cycles, the number can have that parity in
         three cases: ``own`` is True and no beat is taken until then, or it is False and one is;
         then the counter is the same. Or ``own`` is True and two are taken; then it is one higher. A
-        bit depends on those below it, not on itself: so from any contents, all bits come right, the
+        bit depends on those below it, not on itself: so from any contents, all bits recover, the
         lowest one first.
         """
         width, now, then = len(counter), flips(counter), flips(up(counter))
@@ -484,7 +482,7 @@ class Credit:
     def _compared(self) -> list[Value]:
         """For five consecutive numbers, a vector that is not zero if the beat arrives.
 
-        An arriving beat is in the memory in three cycles. The first number is `next` of the
+        An arriving beat will be in the memory three cycles later. The first number is `next` of the
         previous cycle. A result is only used if the beat before the number is in the memory. So
         either that beat is the newest one, or the beat itself has arrived.
         """
@@ -523,8 +521,8 @@ class Credit:
         """Set ``i.ready`` if the memory has room for the beats outstanding and one more.
 
         Two cycles pass between a count and the ``i.ready`` computed from it. A beat that may be
-        accepted in them counts as accepted. So the memory never overflows, and no beat is refused
-        without need while the source offers one in every cycle.
+        accepted in them counts as accepted. So the memory never overflows, and while the source
+        offers a beat in every cycle, none is refused unnecessarily.
         """
         control, most = self._control, PLACES * self._banks - self._more
         # The beats outstanding and the one that may be accepted in this cycle, less 2.

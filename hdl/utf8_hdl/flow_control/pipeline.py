@@ -33,10 +33,10 @@ number of stages N counts *take*, but not the output buffer.
    accepted in a stalled cycle is in the skid register from the next cycle on, and enters in the
    next enabled cycle, after which the skid register is empty.
 4. It moves on by one stage in each further enabled cycle, and into the output buffer in the Nth
-   enabled cycle after the one in which it entered. A component may drop items, or make one of
-   several; not more than one item comes out of a stage in a cycle.
-5. In the cycle after it has moved into the output buffer an item is at the output. If an earlier
-   item is still there, it appears in the cycle after that item's transfer. It stays until its own
+   enabled cycle after the one in which it entered. A component may drop items, or combine several
+   into one; a stage outputs at most one item in a cycle.
+5. An item is at the output in the cycle after it has moved into the output buffer or, if an earlier
+   item is still at the output, in the cycle after the transfer of that item. It stays until its own
    transfer.
 
 Consequences:
@@ -72,7 +72,7 @@ class Pipeline:
 
         pipeline = Pipeline(m, self.o)
         take = pipeline.take(self.i)
-        twice = pipeline.stage("twice", "the double of it", take.valid)
+        twice = pipeline.stage("twice", "twice the data", take.valid)
         twice.load(data=take["data"] << 1, last=take["last"])
         pipeline.deliver(twice)
 
@@ -113,7 +113,7 @@ class Pipeline:
         m.d.sync += [self.enable.eq(~self.will_stall), self.stalled.eq(self.will_stall)]
 
     def take(self, i: Any, skid_taken: Signal | None = None) -> Stage:
-        """The first stage, after a skid register. Its registers are the fields of the input.
+        """Add the first stage, after a skid register. Its registers are the fields of the input.
 
         ``i.ready`` becomes a register. ``skid_taken``, if given, becomes the register that is high
         while the skid register is occupied.
@@ -125,7 +125,7 @@ class Pipeline:
         skid = section.signal("skid", i.p.shape(), reset_less=True)
         skid_taken = section.adopt(Signal(name="skid_taken") if skid_taken is None else skid_taken)
         accepts = i.valid & i.ready
-        # After an upset, a state in which both are high must not last.
+        # The registers must leave the state in which both are high, which only an upset can cause.
         taken_next = select(enable, skid_taken & accepts, skid_taken | accepts)
         section.adopt(i.ready)
         m.d.sync += [skid_taken.eq(taken_next), i.ready.eq(~taken_next)]
@@ -147,19 +147,20 @@ class Pipeline:
         enable: Signal | None = None,
         wide: bool = False,
     ) -> Stage:
-        """The next stage, whose registers are loaded in enabled cycles.
+        """Add the next stage, whose registers are loaded in enabled cycles.
 
         Parameters
         ----------
         name, what : str
             Name of the stage, and a description for its heading.
         valid : Value
-            True if an item enters it in an enabled cycle; often ``valid`` of the stage before.
+            True if an item enters the stage in an enabled cycle; often ``valid`` of the stage
+            before.
         enable : Signal or None
-            Its clock enable, instead of the one of the pipeline.
+            Clock enable of the stage, instead of that of the pipeline.
         wide : bool
-            True if ``valid`` and the hold path do not fit one lookup table. Then the valid bit has
-            an enable, which is slower together with a reset.
+            True if ``valid`` and the hold path do not fit into one lookup table. The valid bit then
+            has a clock enable, which together with a reset is slower.
         """
         assert not wide or enable is None
         m, clock_enable = self.m, self.enable if enable is None else enable
@@ -182,8 +183,8 @@ class Pipeline:
     def deliver(self, stage: Stage) -> None:
         """Put the output buffer after the last stage, whose registers are the output's fields.
 
-        It has two entries, filled and emptied in turns. The second one is for the item that moves
-        in the cycle in which the output begins to wait.
+        It has two entries, which are filled and emptied in turn. The second one is for the item
+        that moves in the cycle in which the output begins to wait.
         """
         m, o, will_stall = self.m, self._o, self.will_stall
         heading = self._heading_of("deliver", "the output buffer, two entries used in turns")
@@ -200,14 +201,14 @@ class Pipeline:
         m.d.sync += [
             o.valid.eq(will_stall | both_full | comes),
             both_full.eq(will_stall & (both_full | comes)),
-            # After a transfer the other entry if it is full, or else the one to be loaded next.
+            # After a transfer, show the other entry if it is full, else the one to be loaded next.
             show.eq(select(will_stall, show, load_next ^ both_full)),
             load_next.eq(other_next),
             loads[0].eq(~will_stall & ~other_next),
             loads[1].eq(~will_stall & other_next),
         ]
         for entry, load in zip(entries, loads, strict=True):
-            with m.If(load):  # until an item comes, the contents do not matter
+            with m.If(load):  # until an item arrives, the contents are don't cares
                 m.d.sync += Value.cast(entry).eq(payload)
         m.d.comb += o.p.eq(Mux(show, entries[1], entries[0]))
 

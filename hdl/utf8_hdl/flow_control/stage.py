@@ -62,7 +62,7 @@ class Stage:
         return register
 
     def follow(self, valid: Value) -> "Stage":
-        """Create ``valid``; give it its next value."""
+        """Create ``valid`` with this next value."""
         self.valid, self.next_valid = self.signal("valid"), valid
         self.m.d.sync += self.valid.eq(valid)
         return self

@@ -114,11 +114,11 @@ class SequenceDetector:
         return self._carried[stage, name]
 
     def slots(self, fact: Value) -> Value:
-        """Of an extended vector, the bit just below lane 0 and the lanes: a bit for each slot."""
+        """The slots of an extended vector: the bit just below lane 0, and the lanes."""
         return fact[self._most - 1 :]
 
     def _lanes(self, fact: Value) -> Value:
-        """Of an extended vector, the lanes."""
+        """The lanes of an extended vector."""
         return fact[self._most :]
 
     def _split(self, i: Any) -> Stage:
@@ -153,7 +153,7 @@ class SequenceDetector:
             found = self._before(split, lead, 1 + len(second))
             return reduce(and_, (self._before(split, byte) for byte in second), found)
 
-        # Any byte but a continuation byte may be marked as refused: it is never linked.
+        # Bytes that are not continuation bytes may be marked as refused: they are never linked.
         found = rules.second_bytes(profile, after, among, any_top_bits=True)
         self._refused = range(len(found.refused))
         for number in self._refused:
@@ -185,7 +185,7 @@ class SequenceDetector:
         return link.carry("last", *self._faulty)
 
     def _attach(self, link: Stage) -> Stage:
-        """Stage 4: bytes of the sequence of the byte before, and bytes that need another."""
+        """Stage 4: bytes that join the sequence of the byte before, and bytes that need another."""
         what = "whether a byte joins the one before, and needs another"
         attach = self._credit.stage("attach", what)
         runs = {places: link[f"run_{places}"] for places in range(1, self._most)}

@@ -1,7 +1,7 @@
 """The first error of each text: its kind and its offset, valid with the text's last beat.
 
-These stages follow the one that finds the errors of a beat, and end with stage 12. *Search* takes
-several stages and finds the first error of the beat; *locate* computes where it begins, in units of
+These stages follow the stage that finds the errors of a beat, and end with stage 12. *Search*, in
+several stages, finds the first error of the beat; *locate* computes where it begins, in units of
 the text; *count* detects the units that end, and the first error of the text; *tally* counts the
 units.
 """
@@ -139,8 +139,9 @@ class FirstError:
         unfinished, rest_of_it = found["unfinished"][0], found["unfinished"][1:]
         rest = select(unfinished, rest_of_it, found["found_rest"])
         lane = found["found_lane"]
-        # How many lanes before its position an error begins, a bit for each. The position of an
-        # error is that of its last byte; of an unfinished sequence it is lane 0, one lane later.
+        # The number of lanes from the beginning of an error to its position, as a thermometer code.
+        # The position is that of its last byte; for an unfinished sequence it is one lane later,
+        # lane 0.
         in_lanes = Cat(found["found_rest"][self._kinds :], Const(0, 1))
         in_unfinished = Cat(Const(1, 1), rest_of_it[self._kinds :])
         back = select(unfinished, in_unfinished, in_lanes)

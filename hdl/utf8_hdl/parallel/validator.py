@@ -45,7 +45,7 @@ class Validator(Design):
        rules: the empty lane then ends the sequence before it, like the end of a text, and the
        offset counts the lane.
     6. Self-synchronisation: from any register contents, once a beat with ``last`` was accepted, the
-       verdicts of later texts are right. Without input and with a ready consumer, it is empty and
+       verdicts of later texts are correct. Without input and with a ready consumer, it is empty and
        ready after 51 cycles, in which at most 44 beats that were never accepted are taken.
 
     Parameters
@@ -55,7 +55,7 @@ class Validator(Design):
     lanes : int
         Bytes of a beat: a power of two up to 128.
     offset_width : int
-        Bits of ``offset``: 4 to 32 for up to 8 lanes, from 5 for 16, from 6 for 32, and so on.
+        Width of ``offset``: 4 to 32 for up to 8 lanes; at least 5 for 16, 6 for 32, and so on.
 
     Raises
     ------

@@ -40,7 +40,7 @@ class WideDecoder(Design):
     5. A lane without ``keep`` has no byte. If a byte of the same text follows, the input breaks its
        rules: the empty lane then ends the sequence before it, like the end of a text.
     6. Self-synchronisation: from any register contents, once the beats accepted have
-       ``longest_form`` lanes in total (4 in ``unicode``), the slots of later beats are right.
+       ``longest_form`` lanes in total (4 in ``unicode``), the slots of later beats are correct.
        Without input and with a ready consumer, it is empty and ready after 49 cycles, in which at
        most 42 beats that were never accepted are taken.
 
@@ -88,7 +88,7 @@ class WideDecoder(Design):
         self.axi_widths = {"m_axis_tdata": profile.utf32_width, "m_axis_tuser": 8}
         bytes_kept = profile.utf32_width // 8
         keep = Cat(slot.length.any().replicate(bytes_kept) for slot in self.o.p.slots)
-        #: Ports of AXI4-Stream that follow from others.
+        #: Ports of AXI4-Stream that are derived from others.
         self.axi_outputs = {"m_axis_tkeep": keep}
         self.probes = SimpleNamespace(
             arrives=Signal(name="arrives"), arriving=Signal(o.members["slots"], name="arriving")

@@ -1,12 +1,12 @@
-"""Code points of a beat, between reading one encoding and writing another.
+"""The code points of a beat: the interface between reading one encoding and writing another.
 
-The bytes of a beat make code units. Slot k, from 1 on, has the code point that ends with unit
+The bytes of a beat form code units. Slot k, from 1 on, has the code point that ends with unit
 k - 1. Slot 0 has the sequence that the previous beat left unfinished, if this beat cuts it.
 
 The ``read`` of an encoding is a pipeline of seven stages. Registers of the last stage, *make*, are
 vectors with a bit for each slot: ``token``, the slot has a code point; ``code_point_0`` and so on,
 its bits; ``bytes_2`` to ``bytes_4``, it has at least 2, 3 or 4 bytes in UTF-8. ``errors`` has a bit
-for each four slots: at least one of them has an error, which U+FFFD replaces.
+for each four slots: at least one of them has an error, which is replaced by U+FFFD.
 
 The ``write`` of an encoding returns the units of the code points. A slot has one unit, or several
 in order if its code point may have more units than it was read from.
@@ -60,7 +60,7 @@ KINDS = tuple(f"error_kind_{bit}" for bit in range(3))
 
 
 def register_errors(stage: Stage, errors: dict[ErrorKind, Value]) -> None:
-    """Register ``error``, and the bits of its kind. A slot has one kind of error at most."""
+    """Register ``error``, and the bits of its kind. A slot has at most one kind of error."""
     stage.register("error", any_of(errors.values()))
     for bit, name in enumerate(KINDS):
         stage.register(name, any_of(of for kind, of in errors.items() if kind.value >> bit & 1))
@@ -74,7 +74,7 @@ def make_code_points(
     longer: list[Value],
     at_least: list[Value],
 ) -> Reading:
-    """Add the last stage: of code points, and U+FFFD, which has three bytes, in place of errors.
+    """Add the last stage: code points. An error is replaced by U+FFFD, which has three bytes.
 
     ``found``, the stage before, has ``error`` and its kind for each slot. In an error, the given
     bits are zero or those of U+FFFD, and ``longer`` is zero. For ``at_least`` see :class:`Reading`.
@@ -117,13 +117,13 @@ def read_units(credit: Credit, i: Any, scheme: EncodingScheme) -> Stage:
 
 
 def numbers_of(units: Stage, width: int) -> list[Value]:
-    """The units, of stage 1, as numbers."""
+    """The units of stage 1 as numbers."""
     planes = [units[f"unit_{bit}"] for bit in range(width)]
     return [Cat(plane[place] for plane in planes) for place in range(len(units["there"]))]
 
 
 def wait(credit: Credit, *names: str) -> Stage:
-    """Add stages that only carry registers, up to stage 6: all readers have seven stages."""
+    """Add stages that only carry registers, up to stage 6, as all readers have seven stages."""
     while credit.stages < STAGES - 1:
         step = credit.stage(f"wait_{credit.stages + 1}", "nothing").carry(*names)
     return step

@@ -9,7 +9,7 @@ from ..parallel.first_error import FirstError
 from .code_points import STAGES, Reading
 
 ADDENDS = 4
-"""Numbers that one adder of a stage adds."""
+"""How many numbers one adder of a stage adds."""
 
 
 def report_errors(
@@ -28,9 +28,9 @@ def report_errors(
     reading : Reading
         The errors of a beat.
     unit_bytes, width : int
-        Bytes of a code unit of the input. Bits of the offset and of the number of errors.
+        Bytes of a code unit of the input; bits of the offset and of the number of errors.
     probes : SimpleNamespace
-        Those of the transcoder: ``found`` and ``error_count`` are assigned.
+        The probes of the transcoder; ``found`` and ``error_count`` are assigned.
     """
     stages = [reading.found]
 
@@ -54,7 +54,7 @@ def report_errors(
 
 
 def _count(stages: list[Stage], numbers: list[Value]) -> Value:
-    """The sum of some bits, in the last one of some stages. Each stage adds four numbers."""
+    """The sum of some bits, in the last of some stages. Each stage adds groups of four numbers."""
     for level, stage in enumerate(stages, start=1):
         fours = [numbers[begin : begin + ADDENDS] for begin in range(0, len(numbers), ADDENDS)]
         width = (ADDENDS**level).bit_length()

@@ -25,10 +25,11 @@ ENCODINGS: dict[int, Any] = {1: utf8, 2: utf16, 4: utf32}
 """The encodings, by the bytes of a code unit."""
 
 MAX_UNITS = 128
-"""Highest number of units of an output beat."""
+"""Maximum number of units of an output beat."""
 
 MIN_REPORT_WIDTH = 6
-"""The least bits of the offset in a report: eight units of UTF-32, and whether there are more."""
+"""Minimum width of the offset in a report: 5 bits for the bytes of eight UTF-32 units, and one bit
+that counts these."""
 
 BYTE_ORDER_MARK = 0xFEFF
 
@@ -45,9 +46,9 @@ class Transcoder(Design):
     one slot earlier; only from UTF-32, a slot has room for both. Stages 10 to 20 pack the units:
     they are :class:`~utf8_hdl.packing.Packing`, as in a :class:`~utf8_hdl.compactor.Compactor`.
 
-    Stage 9, *merge*, holds a beat until the next beat of its text comes, or for one cycle if it has
-    ``last``: only then are the units of its last lane complete. A sequence may continue in the next
-    beat, or be cut by it, or a character may end there whose high surrogate is in this beat.
+    Stage 9, *merge*, holds a beat until the next beat of its text arrives, or for one cycle if it
+    has ``last``: only then are the units of its last lane complete. A sequence may continue in the
+    next beat, or be cut by it, or a character may end there whose high surrogate is in this beat.
 
     Guarantees:
 
@@ -55,7 +56,7 @@ class Transcoder(Design):
        the consumer is ready. A stalled cycle costs at most one cycle: after any stalls there is a
        beat at the output in every cycle, as long as a beat whose units fill an output beat is
        offered in every cycle. A text never has more output beats than input beats.
-    2. Latency: a full beat can be output once the unit after it has come. If the beat with that
+    2. Latency: a full beat can be output once the unit after it has arrived. If the beat with that
        unit is the last of its text, the full beat is at the output 23 cycles after that beat was
        accepted; otherwise 22 cycles after the next beat of the text was accepted. The last beat of
        a text is at the output 24 cycles after the text's last input beat was accepted. Cycles in
@@ -63,7 +64,7 @@ class Transcoder(Design):
     3. With the profile ``unicode`` and without ``strip_bom``, the output is that of CPython's
        ``bytes.decode(source, "replace").encode(target)``, and for UTF-8 and UTF-16 sources also
        that of WHATWG's decoders. All beats are full except those with ``last``. Each text ends with
-       ``last``, if need be in a beat without bytes; ``error`` is set in that beat if the text had
+       ``last``, if necessary in a beat without bytes; ``error`` is set in that beat if the text had
        an error. With ``errors``, ``kind`` and ``offset`` are those of the first error, and
        ``count`` is the number of errors; both numbers saturate.
     4. Stream rules: once ``o.valid`` is high, it and ``o.payload`` hold until ``o.ready``. No
@@ -72,8 +73,8 @@ class Transcoder(Design):
     5. A lane without ``keep`` has no byte. If a byte of the same text follows, the input breaks its
        rules: the empty lane then ends an unfinished sequence before it, like the end of a text.
     6. Self-synchronisation: from any register contents, once it has drained and a beat with
-       ``last`` was accepted, later texts are right. Without input and with a ready consumer, it is
-       empty and ready after 95 cycles, in which at most 86 beats that were never accepted are
+       ``last`` was accepted, later texts are correct. Without input and with a ready consumer, it
+       is empty and ready after 95 cycles, in which at most 86 beats that were never accepted are
        taken.
 
     Parameters
@@ -114,18 +115,18 @@ class Transcoder(Design):
         Stages 10 to 20.
     probes : SimpleNamespace
         Signals for proofs: those of ``packing``; ``dense``, the beat of units whose bytes are at
-        the output; of the beat in stage 8 ``arrives``, its valid bit; ``arriving``, its units,
-        ``keep`` and ``last``, slot 0 first; and ``errors``, a bit for each 16 slots: one
-        of them has an error.
-        If errors are reported, ``found`` as in a :class:`~utf8_hdl.parallel.validator.Validator`,
-        and ``error_count``, of the beat in stage 11 the number of errors.
+        the output; for the beat in stage 8 ``arrives``, its valid bit, ``arriving``, its units,
+        ``keep`` and ``last``, slot 0 first, and ``errors``, a bit for each 16 slots: one of them
+        has an error. With ``errors``, also ``found`` as in a
+        :class:`~utf8_hdl.parallel.validator.Validator`, and ``error_count``, the number of errors
+        of the beat in stage 11.
 
     Members
     -------
     i : ``In(stream.Signature(beat_layout(lanes)))``
         Beats of bytes.
     o : ``Out(stream.Signature(beat_layout(out_lanes, user=TEXT_STATUS)))``
-        Beats of bytes, and whether their text had an error. With ``errors``, ``user`` has the
+        Beats of bytes. ``user`` is the error flag of their text. With ``errors``, ``user`` has the
         layout ``report_layout(report_width)``.
     """
 
@@ -199,7 +200,7 @@ class Transcoder(Design):
 
     @property
     def _width(self) -> int:
-        """Bits of a unit, as far as any is ever set."""
+        """Width of a unit without bits that are always zero."""
         return min(8 * self.target.unit_bytes, self.profile.code_point_width)
 
     def elaborate(self, platform: Any) -> Module:
@@ -249,7 +250,7 @@ class Transcoder(Design):
     def _merge(self, credit: Credit, make: Stage, write: Stage) -> Stage:
         """Stage 9: a beat with slot 0 of the next beat of its text merged into its last slot.
 
-        It is held until that arrives. With ``last`` it leaves one cycle after it came, unmerged.
+        It is held until that beat arrives. With ``last`` it leaves unmerged after one cycle.
         """
         m, some, coming = credit.m, self._in_slot, self.probes.arriving
         holds, ends = write.signal("holds"), write.signal("holds_last")
@@ -269,7 +270,7 @@ class Transcoder(Design):
         )
         for number, begin in enumerate(range(0, len(bits), CHUNK)):
             chunk = slice(begin, begin + CHUNK)
-            # Two copies in a row: the first one is far from what needs the second one.
+            # Two copies in series: the first one is far from the loads of the second one.
             arrives = make.copy(f"valid_{number}", make.next_valid)
             with m.If(write.copy(f"valid_{number}", arrives)):
                 m.d.sync += bits[chunk].eq(own[chunk])
@@ -303,7 +304,7 @@ class Transcoder(Design):
     def _text_error(self, write: Stage, ends: Signal) -> Value:
         """True if a text had an error, while its last beat is held.
 
-        That is one cycle after stage 8: the errors of a beat come from all lanes, a long way.
+        That is one cycle after stage 8, because errors come from all lanes over long wires.
         """
         errors = any_of_fours(self.probes.errors)
         found = write.signal("found_errors", len(errors), reset_less=True)

@@ -99,7 +99,7 @@ def read(credit: Credit, i: Any, profile: Profile, scheme: EncodingScheme) -> Re
 def _with_before(step: Stage, name: str) -> Value:
     """A register with a bit for each unit, preceded by the bit of the previous beat's last unit.
 
-    That bit is kept until the next beat comes. It is zero at the beginning of a text.
+    That bit is kept until the next beat arrives. It is zero at the beginning of a text.
     """
     fact, last = step[name], step["last"]
     carried = step.signal(f"before_{name}")

@@ -10,12 +10,12 @@
     held <= checked ? left + (accepted && s_axis_tlast) : 8'd0;
 
     if (checked && s_axis_tvalid && S_DENSE) begin
-      // K1. An input beat has bytes in all lanes, or with tlast in the first ones.
+      // K1. An input beat has bytes in all lanes or, with tlast, in the first lanes.
       `UTF8_INPUT ((s_axis_tkeep & (s_axis_tkeep + 1'b1)) == 0);
       `UTF8_INPUT (s_axis_tlast || &s_axis_tkeep);
     end
     if (content && m_axis_tvalid && M_DENSE) begin
-      // K2. So has an output beat.
+      // K2. An output beat has bytes in all lanes or, with tlast, in the first lanes.
       assert ((m_axis_tkeep & (m_axis_tkeep + 1'b1)) == 0);
       assert (m_axis_tlast || &m_axis_tkeep);
     end

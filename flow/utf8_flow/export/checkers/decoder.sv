@@ -3,19 +3,19 @@
 
   // Here, `window` has the first bytes that no token has covered.
 
-  // The most bytes of the token: one if no sequence begins like this.
+  // The maximum length of the token in bytes: one if no sequence begins with this byte.
   function automatic [3:0] most(input [7:0] lead);
     most = announced(lead) == 4'd0 || announced(lead) > LONGEST ? 4'd1 : announced(lead);
   endfunction
 
-  // True if the first `known` bytes are of one token.
+  // True if the first `known` bytes belong to one token.
   function automatic together(input [WINDOW-1:0] window, input [3:0] known);
     together = known <= 4'd1
       || (WHOLE_SEQUENCE ? known <= most(window[7:0]) && joined(window, known)
                          : begins(window, known));
   endfunction
 
-  // True if there is a next byte that would be of the same token as the first `known` bytes.
+  // True if some next byte would belong to the same token as the first `known` bytes.
   function automatic is_open(input [WINDOW-1:0] window, input [3:0] known);
     is_open = known < most(window[7:0]) && (WHOLE_SEQUENCE || begins(window, known));
   endfunction
@@ -36,11 +36,11 @@
     && !is_rejected_noncharacter(code_point);
   wire is_cut = held > length && !together(window, next_length);
 
-  // Tlast of the bytes that the token covers, and of those among them before the last one.
+  // tlast of the bytes that the token covers, and of these bytes without the last one.
   wire [LONGEST-1:0] covered_ends = ends[LONGEST-1:0] & ~({LONGEST{1'b1}} << length);
   wire [LONGEST-1:0] inner_ends = covered_ends & ~({LONGEST{1'b1}} << (length - 4'd1));
 
-  // True if a token is due: no other byte could be of the token of the oldest bytes.
+  // True if a token is due: no further byte could belong to the token of the oldest bytes.
   wire [3:0] oldest = held < LONGEST ? held[3:0] : LONGEST;
   wire is_due = held != 8'd0
     && (ends != 0 || !together(window, oldest) || !is_open(window, oldest));
@@ -64,12 +64,12 @@
       //    as it can be, or the next byte was accepted and does not belong to it.
       assert (together(window, length));
       assert (m_axis_tlast || !is_open(window, length) || is_cut);
-      // T4. It is an error exactly if its bytes are no character. Only an error has a kind.
+      // T4. It is an error exactly if its bytes are not a character. Only an error has a kind.
       assert (error == !is_character);
       assert (error == (kind != 3'd0));
       // T5. The code point is that of its bytes, or U+FFFD in an error.
       assert (m_axis_tdata == (error ? 42'hFFFD : code_point));
     end
-    // T6. At most HELD bytes wait for their tokens.
+    // T6. At most HELD bytes are not yet covered by a token.
     if (content) assert (left + accepted <= HELD);
   end

@@ -42,7 +42,7 @@
     ends <= checked ? ends >> gone | {s_axis_tlast && accepted} << left : 0;
 
     if (content && m_axis_tvalid) begin
-      // B1. A byte is of a code point that was accepted before.
+      // B1. A byte belongs to a code point that was accepted before.
       assert (held != 8'd0);
       // B2. It is the next one of the shortest form, of U+FFFD if the profile rejects the value.
       assert (m_axis_tdata == next_byte);
@@ -50,6 +50,6 @@
       // B3. The last byte of the code point has its tlast, the others have none.
       assert (m_axis_tlast == (ends[0] && following == 4'd0));
     end
-    // B4. At most HELD code points wait for their last byte.
+    // B4. The last bytes of at most HELD code points are missing.
     if (content) assert (left + accepted <= HELD);
   end

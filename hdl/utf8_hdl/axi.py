@@ -107,15 +107,15 @@ class AxiStream(Elaboratable):
         for part in self.parts:
             pin = self.pin(part)
             pins[part.port] += [pin, Const(0, part.width - len(pin))]
-        levels = {port: Cat(bits) for port, bits in pins.items()}
-        levels |= getattr(component, "axi_outputs", {})
+        values = {port: Cat(bits) for port, bits in pins.items()}
+        values |= getattr(component, "axi_outputs", {})
         order = [f"{bus}_axis_{port}" for bus in "sm" for port in PORTS]
-        streams = {port: Signal(len(levels[port]), name=port) for port in order if port in levels}
+        streams = {port: Signal(len(values[port]), name=port) for port in order if port in values}
         vars(self).update(streams)
         self.ports: list[Any] = list(streams.values())
         outputs = {port for port in streams if port.startswith("m_axis")} ^ _READY
-        self.inputs = {port: levels[port] for port in streams if port not in outputs}
-        self.outputs = {port: levels[port] for port in streams if port in outputs}
+        self.inputs = {port: values[port] for port in streams if port not in outputs}
+        self.outputs = {port: values[port] for port in streams if port in outputs}
 
     def pin(self, part: Part) -> Value:
         """The pins of the component that are connected to some bits of a port."""
@@ -134,7 +134,7 @@ class AxiStream(Elaboratable):
         m = Module()
         m.submodules[self.name] = self.component
         m.d.comb += self.driven({name: getattr(self, name) for name in self.inputs})
-        m.d.comb += [getattr(self, name).eq(levels) for name, levels in self.outputs.items()]
+        m.d.comb += [getattr(self, name).eq(values) for name, values in self.outputs.items()]
         return m
 
 

@@ -89,7 +89,7 @@ class CompactEncoder(Design):
         m = Module()
         START, *_ = states = list(self.State)  # by the number of bytes to be sent
         longest = self.profile.longest_form
-        rest = Stage(m, "The bytes that still have to follow")
+        rest = Stage(m, "The bytes that remain to be sent")
         state = rest.adopt(self.state)
         at_output = Stage(m, "The byte at the output")
         at_output.adopt(self.o.valid)

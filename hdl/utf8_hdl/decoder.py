@@ -115,7 +115,7 @@ class Decoder(Design):
         m = Module()
         pipeline = Pipeline(m, self.o)
         take = pipeline.take(self.i, self.probes.skid_taken)
-        split = pipeline.stage("split", "the sets that the nibbles of the byte are in", take.valid)
+        split = pipeline.stage("split", "the byte classes to which each nibble belongs", take.valid)
         split.load(data=take["data"], last=take["last"])
         pair = self._pair(pipeline, split, ByteClasses(split, take["data"]))
         byte = self._classify(pipeline, pair)
@@ -128,7 +128,7 @@ class Decoder(Design):
         profile, among, counts = self.profile, sets.among, range(1, self.profile.longest_form)
         pair = pipeline.stage(
             "pair",
-            "what the byte begins, and what the one before it refuses",
+            "the sequence that the byte begins; bytes that the byte before it refuses",
             split.valid,
         )
 
@@ -172,7 +172,7 @@ class Decoder(Design):
         restarts with it.
         """
         classify = pipeline.stage(
-            "classify", "whether the byte may follow the one before it", pair.valid
+            "classify", "check that the byte may follow the byte before it", pair.valid
         )
         refused = pair["refused"].any()
         continuation = pair["continuation"]
@@ -264,7 +264,7 @@ class Decoder(Design):
         cut = byte.valid & ~byte["follows"]
         make = pipeline.stage(
             "make",
-            "the token of the sequence, if it ends here; U+FFFD in an error",
+            "the token, if the sequence ends here; U+FFFD for an error",
             select(self._is_in("START"), sequence.valid, cut),
             wide=True,
         )

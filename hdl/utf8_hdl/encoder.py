@@ -137,7 +137,7 @@ class Encoder(Design):
         ]
         take = pipeline.stage(
             "take",
-            "the code point that is offered, and which groups of its bits are zero",
+            "the offered code point, and the groups of its bits that are not zero",
             self.i.valid,
             enable=advance,
         )
@@ -153,7 +153,7 @@ class Encoder(Design):
         parts = [take["ones"][n : n + 4].any() for n in range(0, len(pieces), 4)]
         measure = pipeline.stage(
             "measure",
-            "between which forms the code point has bits",
+            "set bits beyond those of each shorter form",
             take.valid,
             enable=advance,
         )
@@ -182,7 +182,7 @@ class Encoder(Design):
             forms.append(in_form | too_high if shorter == 2 else in_form)
         classify = pipeline.stage(
             "classify",
-            "the form of the code point, and whether it is refused",
+            "the form of the code point, and if it is refused",
             measure.valid,
             enable=advance,
         )
@@ -204,7 +204,7 @@ class Encoder(Design):
         m.d.sync += long.eq(select(advance, comes_long, long))
         send = pipeline.stage(
             "send",
-            "the bytes that still have to follow; lost: an upset cleared the state",
+            "the bytes that remain to be sent; lost: an upset cleared the state",
             classify.valid,
             enable=advance,
         )
@@ -243,7 +243,7 @@ class Encoder(Design):
         ones = [Cat(sends[6 - bit :]).any() for bit in range(lowest, 6)]
         choose = pipeline.stage(
             "choose",
-            "six bits of the code point, and what marks the byte",
+            "six bits of the code point, and the marker bits of the byte",
             send.valid,
         )
         choose.load(

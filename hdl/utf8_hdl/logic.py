@@ -47,7 +47,7 @@ def named(m: Module, name: str, value: Value) -> Signal:
 
 def running(m: Module) -> Signal:
     """A register that is low during reset and in the first cycle after it."""
-    heading = "Whether a cycle has passed since reset"  # like that of a `Stage`
+    heading = "High after the first cycle without reset"  # like that of a `Stage`
     register = Signal(name="running", attrs={"stage": heading})
     m.d.sync += register.eq(1)
     return register

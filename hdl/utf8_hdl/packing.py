@@ -102,8 +102,8 @@ class Packing:
         each = {"writes": banks, "places": places, "value": self.width}
         lists = {what: data.ArrayLayout(shape, lanes) for what, shape in each.items()}
         number = PLACE_WIDTH + banks
-        facts = {"gives": 1, "newest": number, "keep": lanes, "last": 1}
-        facts["user"] = self.user_width + self.late_width
+        fields = {"gives": 1, "newest": number, "keep": lanes, "last": 1}
+        fields["user"] = self.user_width + self.late_width
         return SimpleNamespace(
             comes=Signal(name="comes"),
             sparse=Signal(beat_layout(lanes, self.width, self.user_width), name="sparse"),
@@ -112,7 +112,7 @@ class Packing:
             swaps=Signal(data.ArrayLayout(lanes // 2, levels), name="swaps"),
             gives=Signal(name="gives"),
             number=Signal(number, name="number"),
-            stored=Signal(data.StructLayout({**lists, **facts}), name="stored"),
+            stored=Signal(data.StructLayout({**lists, **fields}), name="stored"),
             next=Signal(number, name="next"),
             astray=Signal(name="astray"),
         )
@@ -136,7 +136,7 @@ class Packing:
         held = self._hold(credit, give)
         compare = self._compare(credit, held)
         aim = self._aim(credit, compare)
-        store = credit.stage("store", "values go to their lanes")
+        store = credit.stage("store", "values move to their lanes")
         store.carry("ends", "kept", "user_of_text")
         self._pass(aim, store, swap=(5, 6))
         payload = Cat(self._values(credit, aim, store), self._facts(credit, store))
@@ -162,7 +162,8 @@ class Packing:
 
     def _count_fours(self, credit: Credit) -> Stage:
         """Stage 1: the sparse beat, and its values in groups of 4 lanes."""
-        sparse, stage = self.probes.sparse, credit.stage("fours", "values in four lanes")
+        sparse = self.probes.sparse
+        stage = credit.stage("fours", "number of values in every four lanes")
         keep = Value.cast(sparse.keep)
         groups = (_sum(stage.m, _parts(part, 1)) for part in _parts(keep, GROUP))
         return stage.load(
@@ -175,7 +176,7 @@ class Packing:
 
     def _count_eights(self, credit: Credit, fours: Stage) -> Stage:
         """Stage 2: values in groups of 8 lanes; for each block, True if it has an odd number."""
-        stage = credit.stage("eights", "values in eight lanes")
+        stage = credit.stage("eights", "number of values in every eight lanes")
         groups = _parts(fours["fours"], self._width_of(GROUP))
         pairs = (reduce(plus, some) for some in _chunks(groups, PAIR // GROUP))
         odd = (Cat(group[0] for group in some).xor() for some in _chunks(groups, BLOCK // GROUP))
@@ -190,7 +191,7 @@ class Packing:
 
         ``odd_n`` is the number of blocks before block n with an odd number of values, modulo 4.
         """
-        stage = credit.stage("blocks", "values in blocks of 16 lanes")
+        stage = credit.stage("blocks", "number of values in every block of 16 lanes")
         pairs = _parts(eights["eights"], self._width_of(PAIR))
         for number, some in enumerate(_chunks(pairs, BLOCK // PAIR)):
             stage.register(f"count_{number}", _extended(_total(some), self._width_of(BLOCK)))
@@ -222,7 +223,7 @@ class Packing:
 
         Also bit 0 of the prefix sums before blocks, and the addend to the top for their bit 1.
         """
-        stage = credit.stage("partial", "values in some blocks")
+        stage = credit.stage("partial", "partial sums over blocks")
         counts = [blocks[f"count_{number}"] for number in range(self._blocks)]
         for number in range(self._blocks // self._some):
             some = counts[number * self._some : (number + 1) * self._some]
@@ -250,7 +251,7 @@ class Packing:
 
         Also bit 1 of the prefix sums before blocks.
         """
-        stage = credit.stage("before", "values before the middles of blocks")
+        stage = credit.stage("before", "number of values before the middle of each block")
         for lane, width in self._counted.items():
             some, others = divmod(self._blocks_before(lane), self._some)
             parts = [partial[f"some_{number}"] for number in range(some)]
@@ -276,7 +277,8 @@ class Packing:
         in the slot before. At a text's end the top is set to all ones. Registers ending in
         ``_at_end`` keep the state after the last beat, even if that ended its text.
         """
-        stage, m = credit.stage("sums", "prefix sums, and whether there is a dense beat"), credit.m
+        m = credit.m
+        stage = credit.stage("sums", "prefix sums, and the valid bit of the dense beat")
         count, tops = before[f"before_{self.lanes}"], self.probes.tops
         top = stage.signal("top", self._levels, init=-1, reset_less=True)
         for level in self._whole_levels:
@@ -386,7 +388,7 @@ class Packing:
     def _hold(self, credit: Credit, give: Stage) -> Stage:
         """Stage 8: ``held``, the lanes of the incomplete dense beat that earlier beats have filled;
         ``kept``, the lanes with a value in the last dense beat of a text that has ended."""
-        stage = credit.stage("held", "lanes that have a value already")
+        stage = credit.stage("held", "lanes that already have a value")
         reached = at_least(give["top_low"], give["top_high"])
         stage.load(
             held=reached & ~give["was_empty"].replicate(self.lanes),
@@ -411,7 +413,7 @@ class Packing:
         ``held`` have values, all for the next one. The two have successive numbers, so they are in
         different banks.
         """
-        stage = credit.stage("aim", "where in the memory values are written")
+        stage = credit.stage("aim", "the memory entries to which values are written")
         comes, fills, odd = before["comes"], before["fills"], before["newest"][0]
         for bank, place in zip(BANKS, next_places(before["newest"]), strict=True):
             stage.register(f"{bank}_place", place)
@@ -462,9 +464,9 @@ class Packing:
         """``keep``, ``last`` and ``user`` at the output."""
         ends, stored = store["ends"], self.probes.stored
         keeps = store["kept"] | ~ends.replicate(self.lanes)
-        facts = Cat(keeps, ends, store["user_of_text"])
-        store.m.d.comb += Cat(stored.keep, stored.last, stored.user).eq(facts)
-        return credit.store(store, facts)
+        fields = Cat(keeps, ends, store["user_of_text"])
+        store.m.d.comb += Cat(stored.keep, stored.last, stored.user).eq(fields)
+        return credit.store(store, fields)
 
     # The butterfly network
 

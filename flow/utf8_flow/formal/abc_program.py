@@ -40,11 +40,13 @@ def ask_abc(
     """
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        said = run_tool(_call(circuit, commands, folder), folder, seconds=seconds, is_over=is_over)
-        if "Error" in said:
-            raise ToolError(f"yosys-abc failed: {' '.join(said.split())[:LONGEST_MESSAGE]}")
+        answer = run_tool(
+            _call(circuit, commands, folder), folder, seconds=seconds, is_over=is_over
+        )
+        if "Error" in answer:
+            raise ToolError(f"yosys-abc failed: {' '.join(answer.split())[:LONGEST_MESSAGE]}")
         written = folder / result if result else None
-        return said, written.read_bytes() if written and written.exists() else b""
+        return answer, written.read_bytes() if written and written.exists() else b""
 
 
 def _call(circuit: Circuit, commands: str, folder: Path) -> list[str]:

@@ -19,7 +19,7 @@ from .timing import CreditTiming
 STAGES = 11
 """Stages of the compactor. The writes to the memory are known in the last one."""
 
-TOLD_IN = {"bit_0": 3, "bit_1": 4}
+REPORTED_IN = {"bit_0": 3, "bit_1": 4}
 """The stage that a slot is in while a top holds the number of values pending before that slot.
 
 For all other tops it is `WHOLE`.
@@ -144,7 +144,7 @@ class Waiting:
     def __init__(self, b: Bench, design: Any, age: int) -> None:
         own = design.probes.tops
         tops: Any = {
-            what: b.before(Value.cast(own[what]), age - TOLD_IN.get(what, WHOLE))
+            what: b.before(Value.cast(own[what]), age - REPORTED_IN.get(what, WHOLE))
             for what in own.shape().members
         }
         lane, empty = tops["lane"], tops["empty"]
@@ -327,8 +327,8 @@ def sums(b: Bench, name: str) -> None:
     for level in range(network_levels(design)):
         middles = range(1 << level, design.packing.lanes, 2 << level)
         expected = Cat(Cat(swapped(slot.goes_to[middle], level)) for middle in middles)
-        told = slot.at(design.probes.swaps[level], known_in(level))
-        b.never(slot.agreed & slot.comes & (told != expected))
+        reported = slot.at(design.probes.swaps[level], known_in(level))
+        b.never(slot.agreed & slot.comes & (reported != expected))
     b.reaches("a full beat", slot.agreed & slot.fills)
     b.cycles = STAGES + 2
 
@@ -348,8 +348,8 @@ def routes(b: Bench, name: str) -> None:
         # in the lower half is itself counted.
         possible = Mux(is_upper, between <= low, (between > 0) & (between + low <= 1 << level))
         middle_goes_to = Mux(is_upper, goes_to - between, goes_to + between)[: level + 1]
-        told = b.before(Value.cast(design.probes.swaps[level]), STAGES - known_in(level))
-        own = told.word_select(block, 1 << level)
+        reported = b.before(Value.cast(design.probes.swaps[level]), STAGES - known_in(level))
+        own = reported.word_select(block, 1 << level)
         swapped_so &= possible & (own == Cat(swapped(middle_goes_to, level)))
     taken = b.before(Value.cast(design.probes.sparse.data), STAGES).word_select(
         lane, design.packing.width
@@ -483,9 +483,9 @@ def passes(b: Bench, name: str) -> None:
     design = b.resettable(name)
     packing, probes = design.packing, design.probes
     stored, p = probes.stored, probes.dense
-    facts = Cat(Value.cast(stored.keep), stored.last, stored.user)
+    fields = Cat(Value.cast(stored.keep), stored.last, stored.user)
     lists = map(Value.cast, (stored.writes, stored.places, stored.value))
-    b.cut += [*lists, facts, probes.gives]
+    b.cut += [*lists, fields, probes.gives]
     following = Signal(range(b.timing.places), init=1)
     b.model.d.sync += following.eq(following + gives(design))
     values = []
@@ -494,7 +494,7 @@ def passes(b: Bench, name: str) -> None:
         values.append(written(b, following, stored.value[lane], stored.writes[lane], places))
     number = stored.newest
     writes, place = Cat(stored.gives & ~number[0], stored.gives & number[0]), number[1:-1]
-    known = written(b, following, facts, writes, [place, place])
+    known = written(b, following, fields, writes, [place, place])
     facts_out = Cat(Value.cast(p.keep), p.last, p.user if packing.user_width else Const(0, 0))
     b.never(
         design.o.valid & (Value.cast(p.data) != Cat(values)),

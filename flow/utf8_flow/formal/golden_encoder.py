@@ -41,8 +41,8 @@ class Specification:
         encoder = EncoderSpecification(bench.model, profile)
         self._width = len(encoder.code_point)
         bench.m.d.comb += encoder.code_point.eq(bench.free(self._width, "value"))
-        told = [*encoder.count[:REFUSED], encoder.refused]
-        values = [dict(enumerate(bits)) for bits in (Cat(*encoder.sequence), told)]
+        reported = [*encoder.count[:REFUSED], encoder.refused]
+        values = [dict(enumerate(bits)) for bits in (Cat(*encoder.sequence), reported)]
         self._asked = Asked(bench, values)
 
     def __call__(self, values: Sequence[int]) -> np.ndarray:
@@ -84,13 +84,13 @@ def encode_all(profile: Profile) -> tuple[Counter[str], str]:
         if wrong.any():
             row = wrong.argmax()
             answers = {"specification": expected[row], "golden model": actual[row]}
-            lines = [f"{who}: {_in_words(*told.tolist())}" for who, told in answers.items()]
+            lines = [f"{who}: {_in_words(*reported.tolist())}" for who, reported in answers.items()]
             shown = "\n".join([f"code point {some[row]:X}", *lines, ""])
             return Counter({"code points": begin + int(row)}), shown
     return Counter({"code points": len(values)}), ""
 
 
-def _in_words(encoded: int, told: int) -> str:
-    shown = encoded.to_bytes(8, "little")[: told % (1 << REFUSED)].hex(" ").upper()
-    flag = {0: "", 1: ", refused"}.get(told >> REFUSED, ", refused in part")
+def _in_words(encoded: int, reported: int) -> str:
+    shown = encoded.to_bytes(8, "little")[: reported % (1 << REFUSED)].hex(" ").upper()
+    flag = {0: "", 1: ", refused"}.get(reported >> REFUSED, ", refused in part")
     return shown + flag

@@ -59,7 +59,7 @@ def in_windows(b: Bench, name: str) -> None:
     for _ in range(beats_of_a_window(design)):
         in_a_row = taken & b.before(in_a_row)
     _says(b, design, taken, in_a_row)
-    b.cycles = beats_of_a_window(design) + b.timing.told_in + 1
+    b.cycles = beats_of_a_window(design) + b.timing.reported_in + 1
 
 
 def begins(b: Bench, name: str) -> None:
@@ -71,7 +71,7 @@ def begins(b: Bench, name: str) -> None:
     second = b.before(first)  # no beat can be accepted in it
     taken = accepts(design) & ~first
     _says(b, design, taken, taken & ~b.since(~(taken | first | second)))
-    b.cycles = beats_of_a_window(design) + b.timing.told_in + 2
+    b.cycles = beats_of_a_window(design) + b.timing.reported_in + 2
 
 
 def _says(b: Bench, design: Any, taken: Value, when: Value) -> None:
@@ -79,8 +79,8 @@ def _says(b: Bench, design: Any, taken: Value, when: Value) -> None:
     b.cut.append(design.i.ready)
     specification, expected = b.timing.expected(b, design)
     b.m.d.comb += [specification.accept.eq(taken), specification.item.eq(input_of(design))]
-    when, expected = b.before(when, b.timing.told_in), b.before(expected, b.timing.told_in)
-    b.never(when & (b.timing.told(b, design) != expected))
+    when, expected = b.before(when, b.timing.reported_in), b.before(expected, b.timing.reported_in)
+    b.never(when & (b.timing.reported(b, design) != expected))
     b.reaches("such a beat", when)
 
 
@@ -97,12 +97,12 @@ def gaps(b: Bench, name: str) -> None:
     design = b.design(name, driven, any_start=f"{name}_without")
     b.cut += [without.i.ready, design.i.ready]
 
-    stage, beats = b.timing.told_in, beats_of_a_window(design)
+    stage, beats = b.timing.reported_in, beats_of_a_window(design)
     gap, taken, taken_without = first & ~accepts(design), accepts(design), accepts(without)
     in_a_row = ~b.since(~(gap | (taken & ~first))) & taken & ~first
     in_a_row &= b.before(taken_without & ~b.since(~taken_without))
-    told, told_without = b.timing.told(b, design), b.timing.told(b, without)
-    b.never(b.before(in_a_row, stage) & (told != b.before(told_without)))
+    reported, reported_without = b.timing.reported(b, design), b.timing.reported(b, without)
+    b.never(b.before(in_a_row, stage) & (reported != b.before(reported_without)))
     b.reaches("as many beats after a gap", b.before(in_a_row, stage + beats - 1))
     b.reaches(
         "a beat after one that was not accepted",

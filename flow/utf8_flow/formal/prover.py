@@ -169,7 +169,7 @@ def _remarks(circuit: Circuit) -> list[str]:
     made_by = versions_line({"utf8-hdl": __version__} | package_versions(["amaranth"]))
     remarks = [f"made by {made_by}, {tool_version()}"]
     if not any(circuit.outputs.values()):
-        remarks.append("its output is tied to 0: what must be reached is not said by this circuit")
+        remarks.append("its output is tied to 0: it does not state what must be reached")
     return remarks
 
 
@@ -266,18 +266,18 @@ def _decide(circuit: Circuit, cycles: int, seconds: float | None) -> tuple[str, 
             run = _run_within(circuit, cycles, seconds)
             return ("FAILED", "", run) if run else ("proved", f"any {cycles} cycles", [])
         with Search(circuit) as search:
-            said, merged = ask_abc(circuit, PROVE, "result", seconds, search.is_over)
+            answer, merged = ask_abc(circuit, PROVE, "result", seconds, search.is_over)
     except OutOfTime:
         return "UNDECIDED", "out of time", []
     if search.found:
         return "FAILED", "bounded search", _stimulus(search.found)
     if re.match(rb"aig \d+ \d+ 0 1 0\n0\n", merged):
         return "proved", "induction", []
-    if "was asserted in frame" in said:
+    if "was asserted in frame" in answer:
         return "FAILED", "PDR", _stimulus(merged)
-    found = re.search(r"Invariant F\[(\d+)\] : (\d+) clauses", said)
-    checked = re.search(r"Verification of invariant with \d+ clauses was successful", said)
-    if found and checked and "Property proved" in said:
+    found = re.search(r"Invariant F\[(\d+)\] : (\d+) clauses", answer)
+    checked = re.search(r"Verification of invariant with \d+ clauses was successful", answer)
+    if found and checked and "Property proved" in answer:
         return "proved", f"PDR {found[1]}, {found[2]} clauses", []
     return "UNDECIDED", "PDR", []
 
@@ -289,11 +289,11 @@ def fails_within(circuit: Circuit, cycles: int, seconds: float | None = None) ->
 
 def _run_within(circuit: Circuit, cycles: int, seconds: float | None) -> Stimulus:
     """The inputs of a shortest run with a high output in the first cycles; empty if none exists."""
-    said, file = ask_abc(circuit, f"bmc3 -F {cycles}; write_cex -a result", "result", seconds)
-    if "was asserted in frame" in said:
+    answer, file = ask_abc(circuit, f"bmc3 -F {cycles}; write_cex -a result", "result", seconds)
+    if "was asserted in frame" in answer:
         return _stimulus(file)
-    if f"No output asserted in {cycles} frames" not in said:
-        raise ToolError(f"yosys-abc gave up: {' '.join(said.split())[:LONGEST_MESSAGE]}")
+    if f"No output asserted in {cycles} frames" not in answer:
+        raise ToolError(f"yosys-abc gave up: {' '.join(answer.split())[:LONGEST_MESSAGE]}")
     return []
 
 
@@ -313,8 +313,8 @@ def _unreached(bench: Bench, circuit: Circuit, cycles: int, seconds: float) -> t
     """The cover points that are not reached."""
     names = {f"reached{number}": what for number, what in enumerate(bench.reached)}
     # Without -x, ABC keeps the runs, and crashes if an output is high from the beginning.
-    said, _ = ask_abc(circuit.only(*names), f"bmc3 -a -x -F {cycles}", seconds=seconds)
-    reached = {int(number) for number in re.findall(r"Output +(\d+) was asserted", said)}
+    answer, _ = ask_abc(circuit.only(*names), f"bmc3 -a -x -F {cycles}", seconds=seconds)
+    reached = {int(number) for number in re.findall(r"Output +(\d+) was asserted", answer)}
     return tuple(what for number, what in enumerate(names.values()) if number not in reached)
 
 

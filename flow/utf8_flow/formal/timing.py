@@ -51,7 +51,7 @@ class Timing:
     result: Value
     known: Value
     backlog: Value
-    _told_wrong: Value = Const(0)
+    _backlog_wrong: Value = Const(0)
 
     @classmethod
     def most_held(cls) -> int:
@@ -72,7 +72,7 @@ class Timing:
         self._payload_width = len(output_of(design))
         payload = self.result[: self._payload_width]
         offers = (design.o.valid != self.valid) | self.valid & (output_of(design) != payload)
-        self.wrong = self._told_wrong | (design.i.ready != self.ready) | (self.known & offers)
+        self.wrong = self._backlog_wrong | (design.i.ready != self.ready) | (self.known & offers)
 
     def _describe(self, b: Bench, m: Module, design: Any, specification: Any) -> None:
         """Assign the attributes."""
@@ -157,7 +157,7 @@ class ElasticTiming(Timing):
             second_or_later = b.since(Const(1))
             third_or_later = b.before(second_or_later)
             second_cycle = second_or_later & ~third_or_later
-            self._told_wrong = third_or_later & (self.backlog != b.before(backlog_next))
+            self._backlog_wrong = third_or_later & (self.backlog != b.before(backlog_next))
 
         # The stages hold an item, its valid bit, and a flag that both are known.
         offered = Cat(input_of(design), accepts(design), self._heeds)

@@ -28,7 +28,7 @@ from .compactor import PACKING, SLOTS, PackingTiming, room
 from .lanes import begins, gaps, in_windows, windows
 from .specification import encode
 from .streams import properties_of
-from .validator import TOLD_IN, judged, told_error, told_first_error
+from .validator import REPORTED_IN, judged, reported_error, reported_first_error
 from .windows import BEGIN, Judgement, SlotsSpecification
 
 REPLACEMENT = 0xFFFD
@@ -330,11 +330,11 @@ class TranscoderTiming(PackingTiming):
     """The timing of the transcoder: a beat's units are known in stage 8, before the merge."""
 
     stages, counted, waits = 20, 16, True
-    told_in = 8
+    reported_in = 8
 
     @classmethod
-    def told(cls, b: Bench, design: Any) -> Value:
-        """A valid bit, `last`, the error flag and the units, in stage ``told_in``."""
+    def reported(cls, b: Bench, design: Any) -> Value:
+        """A valid bit, `last`, the error flag and the units, in stage ``reported_in``."""
         p = design.probes.arriving
         units = map(_exact(design), range(len(p.keep)), _units(p))
         return Cat(design.probes.arrives, p.last, design.probes.errors.any(), *units)
@@ -356,12 +356,12 @@ class TranscoderTiming(PackingTiming):
 class ReportTiming(TranscoderTiming):
     """The timing of the report: a beat's first error and number of errors are known in stage 11."""
 
-    told_in = TOLD_IN
+    reported_in = REPORTED_IN
 
     @classmethod
-    def told(cls, b: Bench, design: Any) -> Value:
-        """The number of errors and the first error, in stage ``told_in``."""
-        return Cat(design.probes.error_count, told_first_error(b, design))
+    def reported(cls, b: Bench, design: Any) -> Value:
+        """The number of errors and the first error, in stage ``reported_in``."""
+        return Cat(design.probes.error_count, reported_first_error(b, design))
 
     @staticmethod
     def expected(b: Bench, design: Any) -> tuple[Any, Value]:
@@ -374,7 +374,7 @@ class ReportTiming(TranscoderTiming):
         for slot, token in reversed(list(enumerate(beat.tokens))):
             with b.model.If(errors[slot]):
                 b.model.d.comb += [wrong.eq(1), kind.eq(token.kind), begin.eq(slot - token.size)]
-        return beat, Cat(number, Const(1), told_error(wrong, kind, begin))
+        return beat, Cat(number, Const(1), reported_error(wrong, kind, begin))
 
 
 def _exact(design: Any) -> Callable[[int, Unit], Value]:
@@ -438,7 +438,7 @@ def self_synchronisation(b: Bench, name: str) -> None:
 
 def _tells_errors(b: Bench, design: Any, known: Callable[[Value], Value], heeds: Value) -> None:
     """Require that a known `error` follows from the error flags of the beats."""
-    probes, stage = design.probes, b.timing.told_in
+    probes, stage = design.probes, b.timing.reported_in
     b.cut.append(probes.errors)
     comes, last = b.before(heeds & accepts(design), stage), b.before(design.i.p.last, stage)
     seen = Signal()
@@ -513,9 +513,9 @@ def joins(b: Bench, name: str) -> None:
     # The newest beat that came to the merge, and a flag that it has not left yet.
     newest: Any = Signal.like(arriving)
     here, known = Signal(), Signal()
-    told_in = b.timing.told_in
-    comes = stages(accepts(design), told_in)
-    last = b.before(design.i.p.last, told_in)
+    reported_in = b.timing.reported_in
+    comes = stages(accepts(design), reported_in)
+    last = b.before(design.i.p.last, reported_in)
     goes = here & (newest.last | comes)
     with b.m.If(comes):
         b.m.d.sync += [Value.cast(newest).eq(Value.cast(arriving)), newest.last.eq(last)]

@@ -11,24 +11,24 @@ from .streams import properties_of
 from .timing import CreditTiming
 from .windows import BEGIN, FirstErrorSpecification, Judgement
 
-FOUND_IN, TOLD_IN = 9, 11
+FOUND_IN, REPORTED_IN = 9, 11
 """The stages in which the position and the kind of a beat's first error are known."""
 
 
-def told_first_error(b: Bench, design: Any) -> Value:
-    """The first error of a beat in stage `TOLD_IN`: a flag that is low if its length is invalid,
-    and :func:`told_error`."""
+def reported_first_error(b: Bench, design: Any) -> Value:
+    """The first error of a beat in stage `REPORTED_IN`: a flag, low if its length is invalid, and
+    :func:`reported_error`."""
     found: Any = design.probes.found
     begin = Signal(BEGIN)
     unfinished, own = -1 - sum(found.unfinished_more), found.lane - sum(found.more)
     b.m.d.comb += begin.eq(Mux(found.unfinished, unfinished, own))
     lengths = Mux(found.unfinished, found.unfinished_more, found.more)
     place = Cat(found.unfinished | found.error, ~(lengths[1:] & ~lengths[:-1]).any(), begin)
-    place = b.before(place, TOLD_IN - FOUND_IN)
-    return Cat(~place[0] | place[1], told_error(place[0], found.kind, place[2:]))
+    place = b.before(place, REPORTED_IN - FOUND_IN)
+    return Cat(~place[0] | place[1], reported_error(place[0], found.kind, place[2:]))
 
 
-def told_error(wrong: Value, kind: Any, begin: Value) -> Value:
+def reported_error(wrong: Value, kind: Any, begin: Value) -> Value:
     """An error: a flag, its kind and the lane in which it begins; or zero."""
     return Mux(wrong, Cat(Const(1), kind, begin), 0)
 
@@ -37,15 +37,15 @@ class VerdictTiming(CreditTiming):
     """The timing of the validator: a beat is known in stage 2, its verdict in the last stage."""
 
     stages = 12
-    told_in = TOLD_IN
+    reported_in = REPORTED_IN
 
-    told = staticmethod(told_first_error)
+    reported = staticmethod(reported_first_error)
 
     @staticmethod
     def expected(b: Bench, design: Any) -> tuple[Any, Value]:
         """A specification, and the expected result of the beat that it accepts."""
         beat = FirstErrorSpecification(b.model, b.profile, design.lanes)
-        return beat, Cat(Const(1), told_error(beat.wrong, beat.kind, beat.begin))
+        return beat, Cat(Const(1), reported_error(beat.wrong, beat.kind, beat.begin))
 
     @classmethod
     def stored(cls, b: Bench, design: Any) -> list[tuple[Value, int]]:
@@ -82,16 +82,16 @@ def judged(
 ) -> Value:
     """True for a beat with a known verdict; first errors are free, except impossible errors."""
     b.cut.append(Value.cast(design.probes.found))
-    told = told_first_error(b, design)
+    reported = reported_first_error(b, design)
     b.m.d.comb += [
-        judgement.accept.eq(b.before(heeds & accepts(design), TOLD_IN)),
-        judgement.last.eq(b.before(design.i.p.last, TOLD_IN)),
-        judgement.wrong.eq(told[1]),
-        Cat(judgement.kind, judgement.begin).eq(told[2:]),
+        judgement.accept.eq(b.before(heeds & accepts(design), REPORTED_IN)),
+        judgement.last.eq(b.before(design.i.p.last, REPORTED_IN)),
+        judgement.wrong.eq(reported[1]),
+        Cat(judgement.kind, judgement.begin).eq(reported[2:]),
     ]
     # Excluded: an invalid length, and an error that begins before the text.
     is_known = known(judgement)
-    possible = told[0] & ~judgement.impossible
+    possible = reported[0] & ~judgement.impossible
     possible &= ~b.since(~possible & is_known)
     return judgement.accept & possible & is_known
 
@@ -100,7 +100,7 @@ def _judges(b: Bench, validator: Any, known: Callable[[Judgement], Value], heeds
     """Require that known verdicts follow from the first errors of the beats."""
     judgement = Judgement(b.model, validator.lanes, validator.offset_width)
     is_judged = judged(b, validator, judgement, known, heeds)
-    left = b.timing.stages - TOLD_IN
+    left = b.timing.stages - REPORTED_IN
     arrives, expected = b.before(is_judged, left), b.before(judgement.verdict, left)
     b.never(arrives & ((validator.probes.arriving != expected) | ~validator.probes.arrives))
     b.reaches("an error", arrives & expected[0])

@@ -14,11 +14,11 @@ from .windows import SlotsSpecification
 class SlotsTiming(CreditTiming):
     """The timing of the decoder with lanes: slots in the last stage, and `last` in stage 2."""
 
-    stages = told_in = 7
+    stages = reported_in = 7
 
     @staticmethod
-    def told(b: Bench, design: Any) -> Value:
-        """A valid bit and the slots, in stage ``told_in``."""
+    def reported(b: Bench, design: Any) -> Value:
+        """A valid bit and the slots, in stage ``reported_in``."""
         return Cat(design.probes.arrives, design.probes.arriving)
 
     @staticmethod

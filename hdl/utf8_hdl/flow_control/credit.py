@@ -258,7 +258,7 @@ class Credit:
     def __init__(self, m: Module, i: Any, o: Any, *, more: int = 0) -> None:
         self.m = self._component = m
         self._memory, control = Module(), Module()
-        heading = "Flow control: which beat is the next to come out, and credit"
+        heading = "Flow control: the number of the next output beat, and credit"
         self._control = Stage(control, heading)
         self._i, self._o, self._more = i, o, more
         self._taken = o.valid & o.ready

@@ -104,7 +104,7 @@ class Pipeline:
         self._numbers = count(1)
         self._last: Stage | None = None
         self.control = control = Stage(
-            m, "Flow control: stalled in the cycle after one in which the output waits"
+            m, "Flow control: stalled is high one cycle after a cycle in which the output waits"
         )
         self.will_stall = Signal()
         self.enable = control.signal("enable")
@@ -132,7 +132,7 @@ class Pipeline:
         with m.If(i.ready):
             m.d.sync += skid.eq(i.p)
         valid = i.valid | skid_taken
-        what = "the item that is offered, or the one in the skid register"
+        what = "the offered item, or the item in the skid register"
         take, kept = self.stage("take", what, valid, enable=enable), _fields(skid)
         return take.load(
             **{name: select(skid_taken, kept[name], field) for name, field in _fields(i.p).items()}
@@ -187,7 +187,7 @@ class Pipeline:
         that moves in the cycle in which the output begins to wait.
         """
         m, o, will_stall = self.m, self._o, self.will_stall
-        heading = self._heading_of("deliver", "the output buffer, two entries used in turns")
+        heading = self._heading_of("deliver", "the output buffer: two entries, used alternately")
         buffer = Stage(m, heading)
         payload = Cat(stage[name] for name in _fields(o.p))
         assert len(payload) == len(Value.cast(o.p)), "registers as wide as the output's fields"

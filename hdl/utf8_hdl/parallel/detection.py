@@ -34,14 +34,14 @@ from ..logic import any_of, select
 from ..profile import REPLACEMENT, ErrorSpan, Profile, form_of_bit
 
 
-def before(fact: Value, places: int = 1) -> Value:
+def before(mask: Value, places: int = 1) -> Value:
     """Shift a vector by a number of lanes, filled with zeros."""
-    return Cat(Const(0, places), fact)[: len(fact)] if places else fact
+    return Cat(Const(0, places), mask)[: len(mask)] if places else mask
 
 
-def run(fact: Value, places: int) -> Value:
+def run(mask: Value, places: int) -> Value:
     """True where a bit and the bits before it, ``places`` in total, are all set."""
-    return reduce(and_, (before(fact, n) for n in range(places)))
+    return reduce(and_, (before(mask, n) for n in range(places)))
 
 
 DATA = tuple(f"data_{bit}" for bit in range(7))
@@ -99,31 +99,31 @@ class SequenceDetector:
         self.paired = self._pair(self._split(i))
         self.ended = self._close(self._attach(self._link(self.paired)))
 
-    def places(self, stage: Stage, name: str, fact: Value | None = None) -> Value:
+    def places(self, stage: Stage, name: str, mask: Value | None = None) -> Value:
         """A register of a stage, extended below lane 0 by the last bytes of the previous beat.
 
         The extension is zero at the beginning of a text.
         """
         if (stage, name) not in self._carried:
-            fact = stage[name] if fact is None else fact
+            mask = stage[name] if mask is None else mask
             carried = stage.signal(f"before_{name}", self._most)
-            next_carried = Mux(stage["last"], 0, Cat(carried, fact)[-self._most :])
+            next_carried = Mux(stage["last"], 0, Cat(carried, mask)[-self._most :])
             with stage.m.If(stage.valid):
                 stage.m.d.sync += carried.eq(next_carried)
-            self._carried[stage, name] = Cat(carried, fact)
+            self._carried[stage, name] = Cat(carried, mask)
         return self._carried[stage, name]
 
-    def slots(self, fact: Value) -> Value:
+    def slots(self, mask: Value) -> Value:
         """The slots of an extended vector: the bit just below lane 0, and the lanes."""
-        return fact[self._most - 1 :]
+        return mask[self._most - 1 :]
 
-    def _lanes(self, fact: Value) -> Value:
+    def _lanes(self, mask: Value) -> Value:
         """The lanes of an extended vector."""
-        return fact[self._most :]
+        return mask[self._most :]
 
     def _split(self, i: Any) -> Stage:
         """Stage 1: the sets of the nibbles."""
-        split = self._credit.stage("split", "the sets that the nibbles are in")
+        split = self._credit.stage("split", "the byte classes to which each nibble belongs")
         data = elements(i.p, "data")
         self._sets = ByteClasses(split, *data)
         split.register("beat", i.p)
@@ -135,7 +135,9 @@ class SequenceDetector:
 
     def _pair(self, split: Stage) -> Stage:
         """Stage 2: the class of a byte, and pairs of a byte and the one or two before it."""
-        pair = self._credit.stage("pair", "what a byte begins, and what the one before it refuses")
+        pair = self._credit.stage(
+            "pair", "sequences that bytes begin; bytes that the byte before them refuses"
+        )
         profile, among, there = self._profile, self._sets.among, split["there"]
         pair.register("continuation", among(rules.CONTINUATION_BYTES) & there)
         pair.register("high", among(range(0x80, 0x100)) & there)
@@ -169,7 +171,7 @@ class SequenceDetector:
 
     def _link(self, pair: Stage) -> Stage:
         """Stage 3: continuation bytes that the lead byte before them accepts."""
-        link = self._credit.stage("link", "whether a byte continues the lead byte before it")
+        link = self._credit.stage("link", "bytes that continue the lead byte before them")
         continuation = pair["continuation"]
         refused = any_of(pair[f"refused_{number}"] for number in self._refused)
         accepted = continuation if self._whole_sequence else continuation & ~refused
@@ -186,7 +188,7 @@ class SequenceDetector:
 
     def _attach(self, link: Stage) -> Stage:
         """Stage 4: bytes that join the sequence of the byte before, and bytes that need another."""
-        what = "whether a byte joins the one before, and needs another"
+        what = "bytes that join the byte before them, and bytes that need another"
         attach = self._credit.stage("attach", what)
         runs = {places: link[f"run_{places}"] for places in range(1, self._most)}
 
@@ -204,7 +206,7 @@ class SequenceDetector:
 
     def _close(self, attach: Stage) -> Stage:
         """Stage 5: the ends of tokens; for maximal subparts, also the errors."""
-        close = self._credit.stage("close", "whether a token ends with a byte")
+        close = self._credit.stage("close", "bytes that end a token")
 
         def in_slots(name: str) -> Value:
             return self.slots(self.places(attach, name))
@@ -235,7 +237,7 @@ class SequenceDetector:
     def named(self) -> Stage:
         """Stage 6: the errors and their kinds."""
         close = self.ended
-        name = self._credit.stage("name", "whether a token is an error, and of which kind")
+        name = self._credit.stage("name", "errors and their kinds")
         if self._whole_sequence:
             known, kinds = self._known_fault(close)
             error = close["bad"] | (close["ends"] & known)
@@ -245,7 +247,7 @@ class SequenceDetector:
             kinds = [
                 select(
                     close["beyond_next"],
-                    _levels(ErrorKind.OUT_OF_RANGE, bit, error),
+                    _constant(ErrorKind.OUT_OF_RANGE, bit, error),
                     self.slots(self.places(close, f"kind_{bit}")),
                 )
                 for bit in range(3)
@@ -258,7 +260,7 @@ class SequenceDetector:
         for count, each in enumerate(at_least, start=2):
             name.register(f"character_{count}", character & close[each])
         for bit, kind in enumerate(kinds):
-            truncated = _levels(ErrorKind.TRUNCATED, bit, error)
+            truncated = _constant(ErrorKind.TRUNCATED, bit, error)
             found = select(known, kind, truncated) | close["noncharacter"]
             name.register(f"error_kind_{bit}", found & error)
         self._named = name
@@ -305,7 +307,7 @@ class SequenceDetector:
                 beyond = in_slots("beyond", more - 1)
             known.append(exactly & fault)
             for bit, kind in enumerate(kinds):
-                out_of_range = _levels(ErrorKind.OUT_OF_RANGE, bit, beyond)
+                out_of_range = _constant(ErrorKind.OUT_OF_RANGE, bit, beyond)
                 found = select(beyond, out_of_range, in_slots(f"kind_{bit}", more))
                 kind.append(exactly & found)
         return any_of(known), [any_of(kind) for kind in kinds]
@@ -318,6 +320,6 @@ def bit_of_count(at_least: list[Value], bit: int) -> Value:
     return any_of(found for number, found in enumerate(exactly, start=1) if number >> bit & 1)
 
 
-def _levels(kind: ErrorKind, bit: int, like: Value) -> Value:
+def _constant(kind: ErrorKind, bit: int, like: Value) -> Value:
     """A bit of the code of an error kind, replicated to the width of a vector."""
     return Const(kind.value >> bit & 1, 1).replicate(len(like))

@@ -96,9 +96,9 @@ class FirstError:
         self._new_stage = new_stage
         self._kinds = len(of_kind)
         self._probe = probe
-        facts = [*of_kind, *of_length]
+        masks = [*of_kind, *of_length]
         slots = [
-            Candidate(errors[slot], Const(0, 0), Cat(fact[slot] for fact in facts))
+            Candidate(errors[slot], Const(0, 0), Cat(mask[slot] for mask in masks))
             for slot in range(len(errors))
         ]
         self.located = self._locate(self._search(number, slots))
@@ -110,7 +110,8 @@ class FirstError:
         stages = range(number, LAST_OF_SEARCH)
         levels = len(found).bit_length() - 1
         for stage in stages:
-            step = self._new_stage(f"search_{stage}", "the first error of more lanes").carry("last")
+            step = self._new_stage(f"search_{stage}", "the first error among more lanes")
+            step.carry("last")
             if stage == stages.start:
                 step.register("unfinished", Cat(unfinished.error, unfinished.rest))
             else:
@@ -130,12 +131,12 @@ class FirstError:
         return step
 
     def _locate(self, found: Stage) -> Stage:
-        """Stage 10: where the beat's first error begins.
+        """Stage 10: the position of the beat's first error.
 
         A sequence that the previous beat left unfinished precedes all lanes, and begins before
         lane 0.
         """
-        locate = self._new_stage("locate", "where the beat's first error begins")
+        locate = self._new_stage("locate", "the position of the beat's first error")
         unfinished, rest_of_it = found["unfinished"][0], found["unfinished"][1:]
         rest = select(unfinished, rest_of_it, found["found_rest"])
         lane = found["found_lane"]
@@ -178,7 +179,7 @@ class FirstError:
         A unit that has ended is *due*. It is counted with the last beat of the next unit, or with
         the beat of the first error, unless that error begins in the due unit.
         """
-        count = self._new_stage("count", "a unit that is over; the first error of the text")
+        count = self._new_stage("count", "completed units; the first error of the text")
         begins, ends_unit, wrong = located["begins"], located["ends_unit"], located["wrong"]
         last = located["last"]
         due, seen = count.signal("due"), count.signal("seen")

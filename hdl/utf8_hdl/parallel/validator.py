@@ -155,14 +155,14 @@ class Validator(Design):
         """The last stage, and the verdict: the first error of the text, at its end."""
         step = lanes.named() if self._whole_sequence else lanes.ended
 
-        def facts(names: list[str]) -> list[Value]:
+        def masks(names: list[str]) -> list[Value]:
             """Registers with a bit for each slot."""
             return [
                 lanes.slots(lanes.places(step, name)) if name in DATA else step[name]
                 for name in names
             ]
 
-        errors, kinds, lengths = step[self._error], facts(self._of_kind), facts(self._of_length)
+        errors, kinds, lengths = step[self._error], masks(self._of_kind), masks(self._of_length)
         probe = self.probes.found
         credit.part("first_error")
         first = FirstError(credit.stage, credit.stages, step, errors, kinds, lengths, probe)

@@ -110,9 +110,9 @@ class WideDecoder(Design):
             "length": self._lengths(names),
         }
         planes = [
-            named(credit.m, f"{name}_{number}" if len(facts) > 1 else name, fact)
-            for name, facts in fields.items()
-            for number, fact in enumerate(facts)
+            named(credit.m, f"{name}_{number}" if len(masks) > 1 else name, mask)
+            for name, masks in fields.items()
+            for number, mask in enumerate(masks)
         ]
         tokens = make.register(
             "tokens", Cat(plane[slot] for slot in range(len(o.p.slots)) for plane in planes)

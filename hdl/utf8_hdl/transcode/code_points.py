@@ -83,11 +83,11 @@ def make_code_points(
     made = credit.stage("make", "the code points").carry("last")
     made.register("token", token)
     made.register("errors", any_of_fours(error))
-    for bit, levels in enumerate(code_points):
-        made.register(f"code_point_{bit}", levels | error if REPLACEMENT >> bit & 1 else levels)
+    for bit, plane in enumerate(code_points):
+        made.register(f"code_point_{bit}", plane | error if REPLACEMENT >> bit & 1 else plane)
     longer = longer + [Const(0, len(token))] * (MAX_BYTES - 1 - len(longer))
-    for count, levels in enumerate(longer, start=2):
-        made.register(f"bytes_{count}", levels | error if count < MAX_BYTES else levels)
+    for count, plane in enumerate(longer, start=2):
+        made.register(f"bytes_{count}", plane | error if count < MAX_BYTES else plane)
     return Reading(made, found, error, [found[name] for name in KINDS], at_least)
 
 
@@ -102,7 +102,7 @@ def read_units(credit: Credit, i: Any, scheme: EncodingScheme) -> Stage:
 
     ``there``: the unit is complete. ``part``: only some of its bytes are valid.
     """
-    step = credit.stage("units", "the units that bytes make")
+    step = credit.stage("units", "units, assembled from bytes")
     size = scheme.unit_bytes
     data, keep = elements(i.p, "data"), elements(i.p, "keep")
     firsts = range(0, len(keep), size)
@@ -125,13 +125,13 @@ def numbers_of(units: Stage, width: int) -> list[Value]:
 def wait(credit: Credit, *names: str) -> Stage:
     """Add stages that only carry registers, up to stage 6, as all readers have seven stages."""
     while credit.stages < STAGES - 1:
-        step = credit.stage(f"wait_{credit.stages + 1}", "nothing").carry(*names)
+        step = credit.stage(f"wait_{credit.stages + 1}", "a delay of one cycle").carry(*names)
     return step
 
 
-def in_slots(fact: Value) -> Value:
+def in_slots(mask: Value) -> Value:
     """A vector with a bit for each unit, extended to slots: the bit of slot 0 is zero."""
-    return Cat(Const(0, 1), fact)
+    return Cat(Const(0, 1), mask)
 
 
 def constant(values: Sequence[Value] | Value, level: bool) -> Value:

@@ -258,7 +258,7 @@ class Transcoder(Design):
             m.d.sync += [holds.eq(1), ends.eq(coming.last)]
         with m.Elif(ends):
             m.d.sync += holds.eq(0)
-        what = "a beat, and what the next one of its text adds to it"
+        what = "a beat, and the units that the next beat of its text adds"
         merge = credit.stage("merge", what, holds & (ends | write.valid))
         layout = beat_layout(self._units, self._width)
         held: Any = merge.adopt(Signal(layout, name="held", reset_less=True))

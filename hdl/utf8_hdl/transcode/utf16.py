@@ -40,7 +40,7 @@ def read(credit: Credit, i: Any, profile: Profile, scheme: EncodingScheme) -> Re
     """
     units = read_units(credit, i, scheme)
     there = units["there"]
-    classify = credit.stage("classify", "what a unit is by itself")
+    classify = credit.stage("classify", "the class of each unit")
     values = numbers_of(units, 16)
     surrogate = there & Cat(rules.surrogate(value) for value in values)
     classify.register("high", surrogate & ~units["unit_10"])
@@ -58,7 +58,7 @@ def read(credit: Credit, i: Any, profile: Profile, scheme: EncodingScheme) -> Re
     unit = [f"unit_{bit}" for bit in range(16)]
     classify.carry("there", "part", "last", *unit)
 
-    pair = credit.stage("pair", "which surrogates make a pair, and which are alone")
+    pair = credit.stage("pair", "surrogate pairs, and unpaired surrogates")
     low, part, last = classify["low"], classify["part"], classify["last"]
     high, no_high = _with_before(classify, "high"), Const(0, 1)
     beyond = _with_before(classify, "beyond")
@@ -80,19 +80,19 @@ def read(credit: Credit, i: Any, profile: Profile, scheme: EncodingScheme) -> Re
     pair.load(paired=paired, two_units=two_units)
     pair.carry("last", "longer_2", "longer_3", *unit)
 
-    facts = "token", "error", "paired", "two_units", "last", "longer_2", "longer_3"
-    step = wait(credit, *facts, *KINDS, *unit)
+    carried = "token", "error", "paired", "two_units", "last", "longer_2", "longer_3"
+    step = wait(credit, *carried, *KINDS, *unit)
     own = [_with_before(step, f"unit_{bit}") for bit in range(16)]
     paired, error = step["paired"], step["error"]
-    ten_of_high = [Cat(no_high, levels[:-1]) for levels in own[:10]]
+    ten_of_high = [Cat(no_high, plane[:-1]) for plane in own[:10]]
     code_points = own[:10]
     code_points += [select(paired, *pair) for pair in zip(ten_of_high[:6], own[10:], strict=True)]
     # The four highest of the ten bits are the code point's bits above bit 15, less 1.
-    top = [levels & paired for levels in _one_more(ten_of_high[6:])]
+    top = [plane & paired for plane in _one_more(ten_of_high[6:])]
     right = step["token"] & ~error
-    code_points = [levels & right for levels in (code_points + top)[: profile.code_point_width]]
+    code_points = [plane & right for plane in (code_points + top)[: profile.code_point_width]]
     longer = [paired | Cat(Const(1, 1), step[f"longer_{count}"]) for count in (2, 3)]
-    longer = [levels & right for levels in [*longer, paired]]
+    longer = [plane & right for plane in [*longer, paired]]
     return make_code_points(credit, step, step["token"], code_points, longer, [step["two_units"]])
 
 
@@ -101,11 +101,11 @@ def _with_before(step: Stage, name: str) -> Value:
 
     That bit is kept until the next beat arrives. It is zero at the beginning of a text.
     """
-    fact, last = step[name], step["last"]
+    mask, last = step[name], step["last"]
     carried = step.signal(f"before_{name}")
     with step.m.If(step.valid):
-        step.m.d.sync += carried.eq(fact[-1] & ~last)
-    return Cat(carried, fact)
+        step.m.d.sync += carried.eq(mask[-1] & ~last)
+    return Cat(carried, mask)
 
 
 def write(step: Stage, width: int) -> list[Unit]:
@@ -116,7 +116,7 @@ def write(step: Stage, width: int) -> list[Unit]:
     """
     high, other = write_pairs(step, width)
     none = Const(0, 1)
-    bits = [own | Cat(levels[1:], none) for own, levels in zip(other.bits, high.bits, strict=True)]
+    bits = [own | Cat(plane[1:], none) for own, plane in zip(other.bits, high.bits, strict=True)]
     return [Unit(bits, other.kept | Cat(high.kept[1:], none))]
 
 
@@ -127,10 +127,9 @@ def write_pairs(step: Stage, width: int) -> list[Unit]:
     bits = [step[f"code_point_{bit}"] if bit < width else none for bit in range(21)]
     marks = [paired if SURROGATE_BITS >> bit & 1 else none for bit in range(5)]
     ten = [*bits[10:16], *_one_less(bits[16:])]
-    high = [*(levels & paired for levels in ten), none, *marks]
+    high = [*(plane & paired for plane in ten), none, *marks]
     top = [
-        (levels & ~paired) | mark
-        for levels, mark in zip(bits[10:16], [paired, *marks], strict=True)
+        (plane & ~paired) | mark for plane, mark in zip(bits[10:16], [paired, *marks], strict=True)
     ]
     return [Unit(high, paired), Unit([*bits[:10], *top], token)]
 
@@ -139,9 +138,9 @@ def _one_more(planes: list[Value]) -> list[Value]:
     """Increment numbers that are given as bit planes. The result has one more plane."""
     flips: Value = ~Const(0, len(planes[0]))
     result = []
-    for levels in planes:
-        result.append(levels ^ flips)
-        flips = flips & levels
+    for plane in planes:
+        result.append(plane ^ flips)
+        flips = flips & plane
     return [*result, flips]
 
 
@@ -149,7 +148,7 @@ def _one_less(planes: list[Value]) -> list[Value]:
     """Decrement numbers that are given as bit planes. The result lacks the highest plane."""
     flips: Value = ~Const(0, len(planes[0]))
     result = []
-    for levels in planes[:-1]:
-        result.append(levels ^ flips)
-        flips = flips & ~levels
+    for plane in planes[:-1]:
+        result.append(plane ^ flips)
+        flips = flips & ~plane
     return result

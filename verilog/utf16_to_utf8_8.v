@@ -337,7 +337,7 @@ module utf16_to_utf8_8_reader (
 
   genvar i;
 
-  // Stage 1, units: the units that bytes make
+  // Stage 1, units: units, assembled from bytes
   reg units_valid;
   reg [3:0] units_unit_0;
   reg [3:0] units_unit_1;
@@ -403,7 +403,7 @@ module utf16_to_utf8_8_reader (
     end
   end
 
-  // Stage 2, classify: what a unit is by itself
+  // Stage 2, classify: the class of each unit
   reg classify_valid;
   reg [5:0] classify_newest;
   reg [3:0] classify_high;
@@ -488,7 +488,7 @@ module utf16_to_utf8_8_reader (
     classify_unit_15 <= units_unit_15;
   end
 
-  // Stage 3, pair: which surrogates make a pair, and which are alone
+  // Stage 3, pair: surrogate pairs, and unpaired surrogates
   reg pair_valid;
   reg [5:0] pair_newest;
   reg [4:0] pair_token;
@@ -558,7 +558,7 @@ module utf16_to_utf8_8_reader (
     pair_unit_15 <= classify_unit_15;
   end
 
-  // Stage 4, wait_4: nothing
+  // Stage 4, wait_4: a delay of one cycle
   reg wait_4_valid;
   reg [5:0] wait_4_newest;
   reg [4:0] wait_4_token;
@@ -624,7 +624,7 @@ module utf16_to_utf8_8_reader (
     wait_4_unit_15 <= pair_unit_15;
   end
 
-  // Stage 5, wait_5: nothing
+  // Stage 5, wait_5: a delay of one cycle
   reg wait_5_valid;
   reg [5:0] wait_5_newest;
   reg [4:0] wait_5_token;
@@ -690,7 +690,7 @@ module utf16_to_utf8_8_reader (
     wait_5_unit_15 <= wait_4_unit_15;
   end
 
-  // Stage 6, wait_6: nothing
+  // Stage 6, wait_6: a delay of one cycle
   reg wait_6_valid;
   reg [5:0] wait_6_newest;
   reg [4:0] wait_6_token;
@@ -1079,7 +1079,7 @@ module utf16_to_utf8_8_writer (
     end
   end
 
-  // Stage 9, merge: a beat, and what the next one of its text adds to it
+  // Stage 9, merge: a beat, and the units that the next beat of its text adds
   reg [7:0] held_data_0;
   reg [7:0] held_data_1;
   reg [7:0] held_data_2;
@@ -1251,7 +1251,7 @@ module utf16_to_utf8_8_packing (
   output reg [15:0] store_odd_writes_0
 );
 
-  // Stage 10, fours: values in four lanes
+  // Stage 10, fours: number of values in every four lanes
   reg fours_valid;
   reg [5:0] fours_newest;
   reg [15:0] fours_keep;
@@ -1299,7 +1299,7 @@ module utf16_to_utf8_8_packing (
     fours_user <= merge_error;
   end
 
-  // Stage 11, eights: values in eight lanes
+  // Stage 11, eights: number of values in every eight lanes
   reg [14:0] eights_keep;
   reg [8:0] eights_fours;
   reg [7:0] eights_eights;
@@ -1345,7 +1345,7 @@ module utf16_to_utf8_8_packing (
     end
   end
 
-  // Stage 12, blocks: values in blocks of 16 lanes
+  // Stage 12, blocks: number of values in every block of 16 lanes
   reg blocks_valid;
   reg [5:0] blocks_newest;
   reg [4:0] blocks_count_0;
@@ -1466,7 +1466,7 @@ module utf16_to_utf8_8_packing (
     blocks_user <= eights_user;
   end
 
-  // Stage 13, partial: values in some blocks
+  // Stage 13, partial: partial sums over blocks
   reg partial_top_0;
   reg partial_bit_0;
   reg partial_local_1;
@@ -1540,7 +1540,7 @@ module utf16_to_utf8_8_packing (
     end
   end
 
-  // Stage 14, before: values before the middles of blocks
+  // Stage 14, before: number of values before the middle of each block
   reg before_top_1;
   reg [4:0] before_before_16;
   reg [7:0] before_swaps_0;
@@ -1610,7 +1610,7 @@ module utf16_to_utf8_8_packing (
     end
   end
 
-  // Stage 15, sums: prefix sums, and whether there is a dense beat
+  // Stage 15, sums: prefix sums, and the valid bit of the dense beat
   reg [2:0] sums_top_of_level_2;
   reg [3:0] sums_top_of_level_3;
   reg [3:0] sums_top;
@@ -1776,7 +1776,7 @@ module utf16_to_utf8_8_packing (
     end
   end
 
-  // Stage 17, held: lanes that have a value already
+  // Stage 17, held: lanes that already have a value
   reg [7:0] held_swaps_3;
   reg held_valid;
   reg [15:0] held_held;
@@ -1887,7 +1887,7 @@ module utf16_to_utf8_8_packing (
         (held_data[71:64] & {8{held_swaps_3[0]}}) | (held_data[7:0] & ~{8{held_swaps_3[0]}})};
   end
 
-  // Stage 19, aim: where in the memory values are written
+  // Stage 19, aim: the memory entries to which values are written
   // Registers with attributes are copies near their loads. The attributes keep Vivado
   // and Quartus from merging them; a redundant term in their next value, Yosys.
   (* keep = "true", dont_merge *) reg aim_even_if_held_0;
@@ -1936,7 +1936,7 @@ module utf16_to_utf8_8_packing (
     end
   end
 
-  // Stage 20, store: values go to their lanes
+  // Stage 20, store: values move to their lanes
   initial begin
     store_ends = 1'b0; store_kept = 16'h0; store_user_of_text = 1'b0; store_data = 128'h0;
     store_even_writes_0 = 16'h0; store_odd_writes_0 = 16'h0;
@@ -2131,7 +2131,7 @@ module utf16_to_utf8_8_flow_control (
   (* keep = "true", dont_merge *) output reg accepts
 );
 
-  // Flow control: which beat is the next to come out, and credit
+  // Flow control: the number of the next output beat, and credit
   reg was_taken;
   reg [5:0] arriving_0;
   reg [2:0] differs_0;

@@ -90,9 +90,19 @@ module utf8_compact_decoder (
   // Registers that an earlier stage reads
   reg [2:0] state;
   reg o_valid;
+  initial begin
+    state = STATE_START; o_valid = 1'b0;
+  end
+
+  // High after the first cycle without reset
   reg running;
   initial begin
-    state = STATE_START; o_valid = 1'b0; running = 1'b0;
+    running = 1'b0;
+  end
+
+  always @(posedge clk) begin
+    if (rst) running <= 1'b0;
+    else running <= 1'b1;
   end
 
   // The byte before
@@ -222,12 +232,6 @@ module utf8_compact_decoder (
     end
     if (rst) o_valid <= 1'b0;
     else o_valid <= (o_valid & ~m_axis_tready) | (ends & running);
-  end
-
-  // Whether a cycle has passed since reset
-  always @(posedge clk) begin
-    if (rst) running <= 1'b0;
-    else running <= 1'b1;
   end
 
   // Outputs

@@ -79,7 +79,7 @@ module utf8_decoder (
     o_valid = 1'b0;
   end
 
-  // Flow control: stalled in the cycle after one in which the output waits
+  // Flow control: stalled is high one cycle after a cycle in which the output waits
   reg enable;
   reg stalled;
   initial begin
@@ -123,7 +123,7 @@ module utf8_decoder (
     end
   end
 
-  // Stage 1, take: the item that is offered, or the one in the skid register
+  // Stage 1, take: the offered item, or the item in the skid register
   reg take_valid;
   reg [7:0] take_data;
   reg take_last;
@@ -140,7 +140,7 @@ module utf8_decoder (
     end
   end
 
-  // Stage 2, split: the sets that the nibbles of the byte are in
+  // Stage 2, split: the byte classes to which each nibble belongs
   reg split_valid;
   reg [7:0] split_data;
   reg split_last;
@@ -203,7 +203,7 @@ module utf8_decoder (
     end
   end
 
-  // Stage 3, pair: what the byte begins, and what the one before it refuses
+  // Stage 3, pair: the sequence that the byte begins; bytes that the byte before it refuses
   reg pair_valid;
   reg pair_after_E0;
   reg pair_after_F0;
@@ -251,7 +251,7 @@ module utf8_decoder (
     end
   end
 
-  // Stage 4, classify: whether the byte may follow the one before it
+  // Stage 4, classify: check that the byte may follow the byte before it
   reg classify_valid;
   reg [6:0] classify_data;
   reg classify_high;
@@ -334,7 +334,7 @@ module utf8_decoder (
     end
   end
 
-  // Stage 6, make: the token of the sequence, if it ends here; U+FFFD in an error
+  // Stage 6, make: the token, if the sequence ends here; U+FFFD for an error
   reg make_valid;
   reg [20:0] make_code_point;
   reg make_error;
@@ -369,7 +369,7 @@ module utf8_decoder (
     end
   end
 
-  // Stage 7, deliver: the output buffer, two entries used in turns
+  // Stage 7, deliver: the output buffer: two entries, used alternately
   reg show;
   reg [20:0] entry_0_code_point;
   reg entry_0_error;

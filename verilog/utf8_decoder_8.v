@@ -300,7 +300,7 @@ module utf8_decoder_8_sequences (
   output reg [2:0] name_before_data_6
 );
 
-  // Stage 1, split: the sets that the nibbles are in
+  // Stage 1, split: the byte classes to which each nibble belongs
   reg split_last;
   reg [7:0] split_there;
   reg [7:0] split_data_0;
@@ -400,7 +400,7 @@ module utf8_decoder_8_sequences (
     end
   end
 
-  // Stage 2, pair: what a byte begins, and what the one before it refuses
+  // Stage 2, pair: sequences that bytes begin; bytes that the byte before them refuses
   reg pair_valid;
   reg [4:0] pair_newest;
   reg [7:0] pair_continuation;
@@ -482,7 +482,7 @@ module utf8_decoder_8_sequences (
     pair_last <= split_last;
   end
 
-  // Stage 3, link: whether a byte continues the lead byte before it
+  // Stage 3, link: bytes that continue the lead byte before them
   reg link_valid;
   reg [7:0] link_linked_1;
   reg [7:0] link_linked_2;
@@ -554,7 +554,7 @@ module utf8_decoder_8_sequences (
     link_last <= pair_last;
   end
 
-  // Stage 4, attach: whether a byte joins the one before, and needs another
+  // Stage 4, attach: bytes that join the byte before them, and bytes that need another
   reg attach_valid;
   reg [4:0] attach_newest;
   reg [7:0] attach_joins;
@@ -624,7 +624,7 @@ module utf8_decoder_8_sequences (
     attach_last <= link_last;
   end
 
-  // Stage 5, close: whether a token ends with a byte
+  // Stage 5, close: bytes that end a token
   reg close_valid;
   reg [4:0] close_newest;
   reg [8:0] close_ends;
@@ -697,7 +697,7 @@ module utf8_decoder_8_sequences (
     close_data_6 <= attach_data_6;
   end
 
-  // Stage 6, name: whether a token is an error, and of which kind
+  // Stage 6, name: errors and their kinds
   reg name_last;
   initial begin
     name_last = 1'b0; name_valid = 1'b0; name_newest = 5'h0; name_ends = 9'h0;
@@ -979,7 +979,7 @@ module utf8_decoder_8_flow_control (
   (* keep = "true", dont_merge *) output reg accepts
 );
 
-  // Flow control: which beat is the next to come out, and credit
+  // Flow control: the number of the next output beat, and credit
   reg was_taken;
   reg [4:0] arriving_0;
   reg [2:0] differs_0;

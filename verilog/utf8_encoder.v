@@ -73,7 +73,7 @@ module utf8_encoder (
     o_valid = 1'b0;
   end
 
-  // Flow control: stalled in the cycle after one in which the output waits
+  // Flow control: stalled is high one cycle after a cycle in which the output waits
   reg i_ready;
   reg enable;
   reg stalled;
@@ -98,7 +98,7 @@ module utf8_encoder (
     end
   end
 
-  // Stage 1, take: the code point that is offered, and which groups of its bits are zero
+  // Stage 1, take: the offered code point, and the groups of its bits that are not zero
   reg take_valid;
   reg [20:0] take_code_point;
   reg take_last;
@@ -124,7 +124,7 @@ module utf8_encoder (
     end
   end
 
-  // Stage 2, measure: between which forms the code point has bits
+  // Stage 2, measure: set bits beyond those of each shorter form
   reg measure_valid;
   reg [20:0] measure_code_point;
   reg measure_last;
@@ -153,7 +153,7 @@ module utf8_encoder (
     end
   end
 
-  // Stage 3, classify: the form of the code point, and whether it is refused
+  // Stage 3, classify: the form of the code point, and if it is refused
   reg classify_valid;
   reg [20:0] classify_code_point;
   reg classify_last;
@@ -182,7 +182,7 @@ module utf8_encoder (
     end
   end
 
-  // Stage 4, send: the bytes that still have to follow; lost: an upset cleared the state
+  // Stage 4, send: the bytes that remain to be sent; lost: an upset cleared the state
   reg send_valid;
   reg [20:0] send_code_point;
   reg send_error;
@@ -211,7 +211,7 @@ module utf8_encoder (
     send_lost <= ~(|state);
   end
 
-  // Stage 5, choose: six bits of the code point, and what marks the byte
+  // Stage 5, choose: six bits of the code point, and the marker bits of the byte
   reg choose_valid;
   reg [11:0] choose_bits;
   reg [3:0] choose_marker;
@@ -257,7 +257,7 @@ module utf8_encoder (
     end
   end
 
-  // Stage 7, deliver: the output buffer, two entries used in turns
+  // Stage 7, deliver: the output buffer: two entries, used alternately
   reg show;
   reg [7:0] entry_0_data;
   reg entry_0_last;

@@ -347,7 +347,7 @@ module utf8_repair_8_reader (
   (* keep = "true", dont_merge *) output reg make_valid_1
 );
 
-  // Stage 1, split: the sets that the nibbles are in
+  // Stage 1, split: the byte classes to which each nibble belongs
   reg split_valid;
   reg split_last;
   reg [7:0] split_there;
@@ -435,7 +435,7 @@ module utf8_repair_8_reader (
     end
   end
 
-  // Stage 2, pair: what a byte begins, and what the one before it refuses
+  // Stage 2, pair: sequences that bytes begin; bytes that the byte before them refuses
   reg pair_valid;
   reg [5:0] pair_newest;
   reg [7:0] pair_continuation;
@@ -509,7 +509,7 @@ module utf8_repair_8_reader (
     pair_data_6 <= split_data_6;
   end
 
-  // Stage 3, link: whether a byte continues the lead byte before it
+  // Stage 3, link: bytes that continue the lead byte before them
   reg link_valid;
   reg [5:0] link_newest;
   reg [7:0] link_linked_1;
@@ -573,7 +573,7 @@ module utf8_repair_8_reader (
     link_last <= pair_last;
   end
 
-  // Stage 4, attach: whether a byte joins the one before, and needs another
+  // Stage 4, attach: bytes that join the byte before them, and bytes that need another
   reg attach_valid;
   reg [5:0] attach_newest;
   reg [7:0] attach_joins;
@@ -634,7 +634,7 @@ module utf8_repair_8_reader (
     attach_last <= link_last;
   end
 
-  // Stage 5, close: whether a token ends with a byte
+  // Stage 5, close: bytes that end a token
   reg close_valid;
   reg [5:0] close_newest;
   reg [8:0] close_ends;
@@ -686,7 +686,7 @@ module utf8_repair_8_reader (
     close_data_6 <= attach_data_6;
   end
 
-  // Stage 6, name: whether a token is an error, and of which kind
+  // Stage 6, name: errors and their kinds
   reg name_valid;
   reg [5:0] name_newest;
   reg [8:0] name_ends;
@@ -1040,7 +1040,7 @@ module utf8_repair_8_writer (
     end
   end
 
-  // Stage 9, merge: a beat, and what the next one of its text adds to it
+  // Stage 9, merge: a beat, and the units that the next beat of its text adds
   reg [7:0] held_data_0;
   reg [7:0] held_data_1;
   reg [7:0] held_data_2;
@@ -1307,7 +1307,7 @@ module utf8_repair_8_packing (
   output reg [15:0] store_odd_writes_16
 );
 
-  // Stage 10, fours: values in four lanes
+  // Stage 10, fours: number of values in every four lanes
   reg fours_valid;
   reg [5:0] fours_newest;
   reg [31:0] fours_keep;
@@ -1375,7 +1375,7 @@ module utf8_repair_8_packing (
     fours_user <= merge_error;
   end
 
-  // Stage 11, eights: values in eight lanes
+  // Stage 11, eights: number of values in every eight lanes
   reg [1:0] eights_odd;
   reg [30:0] eights_keep;
   reg [20:0] eights_fours;
@@ -1436,7 +1436,7 @@ module utf8_repair_8_packing (
     end
   end
 
-  // Stage 12, blocks: values in blocks of 16 lanes
+  // Stage 12, blocks: number of values in every block of 16 lanes
   reg blocks_valid;
   reg [5:0] blocks_newest;
   reg [4:0] blocks_count_0;
@@ -1653,7 +1653,7 @@ module utf8_repair_8_packing (
     blocks_user <= eights_user;
   end
 
-  // Stage 13, partial: values in some blocks
+  // Stage 13, partial: partial sums over blocks
   reg partial_top_0;
   reg [1:0] partial_bit_0;
   reg partial_local_1;
@@ -1764,7 +1764,7 @@ module utf8_repair_8_packing (
     end
   end
 
-  // Stage 14, before: values before the middles of blocks
+  // Stage 14, before: number of values before the middle of each block
   reg before_top_1;
   reg [5:0] before_before_32;
   reg [15:0] before_swaps_0;
@@ -1862,7 +1862,7 @@ module utf8_repair_8_packing (
     end
   end
 
-  // Stage 15, sums: prefix sums, and whether there is a dense beat
+  // Stage 15, sums: prefix sums, and the valid bit of the dense beat
   reg [2:0] sums_top_of_level_2;
   reg [3:0] sums_top_of_level_3;
   reg [4:0] sums_top_of_level_4;
@@ -2073,7 +2073,7 @@ module utf8_repair_8_packing (
     end
   end
 
-  // Stage 17, held: lanes that have a value already
+  // Stage 17, held: lanes that already have a value
   reg [15:0] held_swaps_3;
   reg held_valid;
   reg [31:0] held_held;
@@ -2243,7 +2243,7 @@ module utf8_repair_8_packing (
     end
   end
 
-  // Stage 19, aim: where in the memory values are written
+  // Stage 19, aim: the memory entries to which values are written
   // Registers with attributes are copies near their loads. The attributes keep Vivado
   // and Quartus from merging them; a redundant term in their next value, Yosys.
   (* keep = "true", dont_merge *) reg aim_even_if_held_0;
@@ -2366,7 +2366,7 @@ module utf8_repair_8_packing (
     end
   end
 
-  // Stage 20, store: values go to their lanes
+  // Stage 20, store: values move to their lanes
   initial begin
     store_ends = 1'b0; store_kept = 32'h0; store_user_of_text = 1'b0; store_data = 256'h0;
     store_even_writes_0 = 16'h0; store_odd_writes_0 = 16'h0; store_even_writes_16 = 16'h0;
@@ -2631,7 +2631,7 @@ module utf8_repair_8_flow_control (
   (* keep = "true", dont_merge *) output reg accepts
 );
 
-  // Flow control: which beat is the next to come out, and credit
+  // Flow control: the number of the next output beat, and credit
   reg was_taken;
   reg [5:0] arriving_0;
   reg [2:0] differs_0;

@@ -325,7 +325,7 @@ module utf8_transcoder_8_reader (
   (* keep = "true", dont_merge *) output reg make_valid_0
 );
 
-  // Stage 1, split: the sets that the nibbles are in
+  // Stage 1, split: the byte classes to which each nibble belongs
   reg split_valid;
   reg split_last;
   reg [7:0] split_there;
@@ -413,7 +413,7 @@ module utf8_transcoder_8_reader (
     end
   end
 
-  // Stage 2, pair: what a byte begins, and what the one before it refuses
+  // Stage 2, pair: sequences that bytes begin; bytes that the byte before them refuses
   reg pair_valid;
   reg [5:0] pair_newest;
   reg [7:0] pair_continuation;
@@ -487,7 +487,7 @@ module utf8_transcoder_8_reader (
     pair_data_6 <= split_data_6;
   end
 
-  // Stage 3, link: whether a byte continues the lead byte before it
+  // Stage 3, link: bytes that continue the lead byte before them
   reg link_valid;
   reg [5:0] link_newest;
   reg [7:0] link_linked_1;
@@ -551,7 +551,7 @@ module utf8_transcoder_8_reader (
     link_last <= pair_last;
   end
 
-  // Stage 4, attach: whether a byte joins the one before, and needs another
+  // Stage 4, attach: bytes that join the byte before them, and bytes that need another
   reg attach_valid;
   reg [5:0] attach_newest;
   reg [7:0] attach_joins;
@@ -612,7 +612,7 @@ module utf8_transcoder_8_reader (
     attach_last <= link_last;
   end
 
-  // Stage 5, close: whether a token ends with a byte
+  // Stage 5, close: bytes that end a token
   reg close_valid;
   reg [5:0] close_newest;
   reg [8:0] close_ends;
@@ -664,7 +664,7 @@ module utf8_transcoder_8_reader (
     close_data_6 <= attach_data_6;
   end
 
-  // Stage 6, name: whether a token is an error, and of which kind
+  // Stage 6, name: errors and their kinds
   reg name_valid;
   reg [5:0] name_newest;
   reg [8:0] name_ends;
@@ -924,7 +924,7 @@ module utf8_transcoder_8_writer (
     end
   end
 
-  // Stage 9, merge: a beat, and what the next one of its text adds to it
+  // Stage 9, merge: a beat, and the units that the next beat of its text adds
   reg [15:0] held_data_0;
   reg [15:0] held_data_1;
   reg [15:0] held_data_2;
@@ -1011,7 +1011,7 @@ module utf8_transcoder_8_packing (
   output reg [7:0] store_odd_writes_0
 );
 
-  // Stage 10, fours: values in four lanes
+  // Stage 10, fours: number of values in every four lanes
   reg fours_valid;
   reg [5:0] fours_newest;
   reg [7:0] fours_keep;
@@ -1049,7 +1049,7 @@ module utf8_transcoder_8_packing (
     fours_user <= merge_error;
   end
 
-  // Stage 11, eights: values in eight lanes
+  // Stage 11, eights: number of values in every eight lanes
   reg [6:0] eights_keep;
   reg [2:0] eights_fours;
   reg eights_valid;
@@ -1088,7 +1088,7 @@ module utf8_transcoder_8_packing (
     end
   end
 
-  // Stage 12, blocks: values in blocks of 16 lanes
+  // Stage 12, blocks: number of values in every block of 16 lanes
   reg blocks_valid;
   reg [5:0] blocks_newest;
   reg [3:0] blocks_count_0;
@@ -1152,7 +1152,7 @@ module utf8_transcoder_8_packing (
     blocks_user <= eights_user;
   end
 
-  // Stage 13, partial: values in some blocks
+  // Stage 13, partial: partial sums over blocks
   reg partial_top_0;
   reg partial_bit_0;
   reg partial_local_1;
@@ -1208,7 +1208,7 @@ module utf8_transcoder_8_packing (
     end
   end
 
-  // Stage 14, before: values before the middles of blocks
+  // Stage 14, before: number of values before the middle of each block
   reg before_top_1;
   reg [3:0] before_before_8;
   reg [3:0] before_swaps_0;
@@ -1265,7 +1265,7 @@ module utf8_transcoder_8_packing (
     end
   end
 
-  // Stage 15, sums: prefix sums, and whether there is a dense beat
+  // Stage 15, sums: prefix sums, and the valid bit of the dense beat
   reg [2:0] sums_top_of_level_2;
   reg [2:0] sums_top;
   reg sums_empty;
@@ -1403,7 +1403,7 @@ module utf8_transcoder_8_packing (
         (sums_data[47:32] & {16{sums_swaps_1[0]}}) | (sums_data[15:0] & ~{16{sums_swaps_1[0]}})};
   end
 
-  // Stage 17, held: lanes that have a value already
+  // Stage 17, held: lanes that already have a value
   reg held_valid;
   reg [7:0] held_held;
   reg [7:0] held_kept;
@@ -1475,7 +1475,7 @@ module utf8_transcoder_8_packing (
     compare_data <= held_data;
   end
 
-  // Stage 19, aim: where in the memory values are written
+  // Stage 19, aim: the memory entries to which values are written
   // Registers with attributes are copies near their loads. The attributes keep Vivado
   // and Quartus from merging them; a redundant term in their next value, Yosys.
   (* keep = "true", dont_merge *) reg aim_even_if_held_0;
@@ -1524,7 +1524,7 @@ module utf8_transcoder_8_packing (
     end
   end
 
-  // Stage 20, store: values go to their lanes
+  // Stage 20, store: values move to their lanes
   initial begin
     store_ends = 1'b0; store_kept = 8'h0; store_user_of_text = 1'b0; store_data = 128'h0;
     store_even_writes_0 = 8'h0; store_odd_writes_0 = 8'h0;
@@ -1719,7 +1719,7 @@ module utf8_transcoder_8_flow_control (
   (* keep = "true", dont_merge *) output reg accepts
 );
 
-  // Flow control: which beat is the next to come out, and credit
+  // Flow control: the number of the next output beat, and credit
   reg was_taken;
   reg [5:0] arriving_0;
   reg [2:0] differs_0;

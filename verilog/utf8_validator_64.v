@@ -293,7 +293,7 @@ module utf8_validator_64_sequences (
   output reg [2:0] close_before_data_6
 );
 
-  // Stage 1, split: the sets that the nibbles are in
+  // Stage 1, split: the byte classes to which each nibble belongs
   reg [576:0] split_beat;
   reg split_last;
   reg [63:0] split_there;
@@ -381,7 +381,7 @@ module utf8_validator_64_sequences (
     end
   end
 
-  // Stage 2, pair: what a byte begins, and what the one before it refuses
+  // Stage 2, pair: sequences that bytes begin; bytes that the byte before them refuses
   reg pair_valid;
   reg [4:0] pair_newest;
   reg [63:0] pair_continuation;
@@ -454,7 +454,7 @@ module utf8_validator_64_sequences (
     pair_beat <= split_beat;
   end
 
-  // Stage 3, link: whether a byte continues the lead byte before it
+  // Stage 3, link: bytes that continue the lead byte before them
   reg link_valid;
   reg [4:0] link_newest;
   reg [63:0] link_linked_1;
@@ -519,7 +519,7 @@ module utf8_validator_64_sequences (
     link_last <= pair_last;
   end
 
-  // Stage 4, attach: whether a byte joins the one before, and needs another
+  // Stage 4, attach: bytes that join the byte before them, and bytes that need another
   reg attach_valid;
   reg [4:0] attach_newest;
   reg [63:0] attach_joins;
@@ -577,7 +577,7 @@ module utf8_validator_64_sequences (
     attach_last <= link_last;
   end
 
-  // Stage 5, close: whether a token ends with a byte
+  // Stage 5, close: bytes that end a token
   initial begin
     close_valid = 1'b0; close_newest = 5'h0; close_bad = 65'h0; close_at_least_2 = 65'h0;
     close_at_least_3 = 65'h0; close_cut = 65'h0; close_last = 1'b0; close_data_0 = 64'h0;
@@ -669,7 +669,7 @@ module utf8_validator_64_first_error (
   output reg tally_fails
 );
 
-  // Stage 6, search_5: the first error of more lanes
+  // Stage 6, search_5: the first error among more lanes
   reg search_5_valid;
   reg [4:0] search_5_newest;
   reg search_5_last;
@@ -760,7 +760,7 @@ module utf8_validator_64_first_error (
     end
   end
 
-  // Stage 7, search_6: the first error of more lanes
+  // Stage 7, search_6: the first error among more lanes
   reg search_6_valid;
   reg [4:0] search_6_newest;
   reg search_6_last;
@@ -808,7 +808,7 @@ module utf8_validator_64_first_error (
     end
   end
 
-  // Stage 8, search_7: the first error of more lanes
+  // Stage 8, search_7: the first error among more lanes
   reg search_7_valid;
   reg search_7_last;
   reg [12:0] search_7_unfinished;
@@ -845,7 +845,7 @@ module utf8_validator_64_first_error (
             (search_6_found_rest[23:12] & ~{12{search_6_found_error[0]}})};
   end
 
-  // Stage 9, search_8: the first error of more lanes
+  // Stage 9, search_8: the first error among more lanes
   reg search_8_valid;
   reg [4:0] search_8_newest;
   reg search_8_last;
@@ -877,7 +877,7 @@ module utf8_validator_64_first_error (
         (search_7_found_rest[23:12] & ~{12{search_7_found_error[0]}});
   end
 
-  // Stage 10, locate: where the beat's first error begins
+  // Stage 10, locate: the position of the beat's first error
   reg locate_valid;
   reg [4:0] locate_newest;
   reg locate_text_begins;
@@ -921,7 +921,7 @@ module utf8_validator_64_first_error (
     locate_last <= search_8_last;
   end
 
-  // Stage 11, count: a unit that is over; the first error of the text
+  // Stage 11, count: completed units; the first error of the text
   reg count_due;
   reg count_seen;
   reg count_clears;
@@ -1329,7 +1329,7 @@ module utf8_validator_64_flow_control (
   (* keep = "true", dont_merge *) output reg accepts
 );
 
-  // Flow control: which beat is the next to come out, and credit
+  // Flow control: the number of the next output beat, and credit
   reg was_taken;
   reg [4:0] arriving_0;
   reg [2:0] differs_0;

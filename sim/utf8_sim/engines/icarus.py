@@ -18,6 +18,7 @@ from ..tools.programs import need, run_tool, started
 from ..trace import RESET, Columns, Interface, Trace
 from .engine import NATIVE, Engine, Plan, UndefinedError
 from .ports import Place, axi_places
+from .sources import Sources
 
 WINDOW = 2048
 """Cycles in one window: a tenth of a second."""
@@ -34,27 +35,29 @@ class IcarusEngine(Engine):
     name = "icarus"
     window = WINDOW
 
-    def __init__(self, design: Any, verilog: str) -> None:
+    def __init__(self, design: Any, verilog: str, sources: Sources | None = None) -> None:
         super().__init__(design)
         iverilog = need("iverilog", "Icarus Verilog")
         self._vvp = need("vvp", "Icarus Verilog")
-        self._bench = _Bench(design, self.interface)
-        ports = self._bench.ports_vh(module_name(design))
+        self._bench = _Bench(design, self.interface, is_ours=sources is None)
+        ports = self._bench.ports_vh(sources.module if sources else module_name(design))
         item_bits = FIELD * len(self._bench.driven)
         settings = [f"-DWINDOW={WINDOW}", f"-DITEM_BITS={item_bits}"]
-        options = ["-g2001", "-s", "bench", "-I", ".", *settings]
+        options = ["-g2012" if sources else "-g2001", "-s", "bench", "-I", ".", *settings]
 
         def build(folder: Path) -> Path:
             (folder / "design.v").write_text(verilog)
             (folder / "ports.vh").write_text(ports)
             with resources.as_file(NATIVE) as native:
                 files = ["-o", "design.vvp", str(native / "icarus.v"), "design.v"]
+                files += sources.write(folder) if sources else []
                 run_tool([iverilog, *options, *files], folder=folder)
             return folder / "design.vvp"
 
         bench = (NATIVE / "icarus.v").read_bytes()
         version = run_tool([iverilog, "-V"])
         key: list[str | bytes] = [bench, *("icarus", verilog, ports, *options, iverilog, version)]
+        key += sources.key if sources else []
         self._program = built(key, ".vvp", build)
 
     @contextmanager
@@ -68,8 +71,10 @@ class IcarusEngine(Engine):
 class _Bench:
     """The test bench around a module: the pins that it drives and prints in each cycle."""
 
-    def __init__(self, design: Any, interface: Interface) -> None:
+    def __init__(self, design: Any, interface: Interface, *, is_ours: bool) -> None:
         self._interface = interface
+        # Other cores may need a reset before their outputs have levels.
+        self.is_defined_in_reset = is_ours
         self.printed = axi_places(design, interface)
         self.driven = [place for place in self.printed if place.pin in interface.inputs]
         # The pins that are don't care while the output is not valid, and the index of `o.valid`.
@@ -128,8 +133,9 @@ class _Interpreted:
             stdin.write(b"".join(part.tobytes() for part in sent))
             stdin.flush()
         cycles = [output.readline().split() for _ in range(len(plan.gaps))]
-        for cycle, levels in enumerate(cycles, start=self._cycles):
-            self._define(cycle, levels)
+        resets = plan.resets.tolist()
+        for number, levels in enumerate(cycles):
+            self._define(self._cycles + number, levels, resets[number])
         self._cycles += len(cycles)
         return self._bench.trace(cycles, plan.resets)
 
@@ -142,7 +148,7 @@ class _Interpreted:
             fields[:, column] = columns[pin.name].reshape(rows, len(pin.parts))[:, number]
         return fields
 
-    def _define(self, cycle: int, levels: list[bytes]) -> None:
+    def _define(self, cycle: int, levels: list[bytes], in_reset: bool) -> None:
         """Refuse undefined levels; in outputs that are don't care, replace them with zero."""
         printed = self._bench.printed
         if len(levels) != len(printed):
@@ -151,7 +157,8 @@ class _Interpreted:
         is_idle = levels[self._bench.valid] == b"0"
         for number, (place, level) in enumerate(zip(printed, levels, strict=True)):
             if set(level.lower()) & set(b"xz"):
-                if is_idle and place in self._bench.offered:
+                is_exempt = in_reset and not self._bench.is_defined_in_reset
+                if is_exempt or (is_idle and place in self._bench.offered):
                     levels[number] = b"0"
                     continue
                 name = "the state register" if place.pin.name == STATE else place.port

@@ -1,0 +1,275 @@
+"""``conform``: any core against the golden model."""
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from utf8_sim.tools.errors import UsageError
+
+from .choices import Design, InlineInput, Rules, reject_inapplicable
+from .options import choice, command, option, output_file
+from .output import check_outputs
+
+if TYPE_CHECKING:
+    from utf8_hdl import Profile
+    from utf8_sim.conformance.core import Core
+    from utf8_sim.conformance.suite import Suite
+    from utf8_sim.engines.engine import Engine
+
+    from ..designs import DesignSpec
+
+app = typer.Typer()
+
+AUTO = "auto"
+
+
+@dataclass
+class CoreFiles:
+    """Options for the core."""
+
+    panel = "Core"
+
+    top: str = option(..., "The core's module, or its entity in VHDL.", metavar="NAME")
+    without: str = option(
+        "",
+        "Ports and fields that the core does not have: ready, last, kind, length, error, reset, or "
+        "the names of ports, separated by commas.",
+        metavar="LIST",
+    )
+    ports: str | None = option(
+        None,
+        "Names of the core's ports, its parameters and its other inputs (docs/conformance.md).",
+        metavar="MAP.toml",
+    )
+    throughput: float = option(
+        1.0, "Inputs, or outputs, per cycle that the core promises.", metavar="R", min=0, max=1
+    )
+
+
+@dataclass
+class CoreRules(Rules):
+    """Options for the UTF-8 rules of a core."""
+
+    error_span: str | None = choice(
+        AUTO,
+        "utf8_sim.conformance.spans:SPANS",
+        "Bytes that one error of a decoder covers; auto: judge by the policy that the core "
+        "follows, and report it.",
+        also=[AUTO],
+    )
+
+    def profile_of(self, component: str) -> "Profile":
+        """The profile; a component other than a decoder has no policies of its own."""
+        from utf8_hdl import ErrorSpan
+
+        span = self.error_span or AUTO
+        known = {each.value for each in ErrorSpan}
+        if component != "decoder" and span not in (*known, AUTO):
+            raise UsageError(f"--error-span {span} is for decoders")
+        rules = Rules(
+            self.profile,
+            self.surrogates,
+            self.noncharacters,
+            span if span in known and component != "decoder" else None,
+        )
+        return rules.chosen()
+
+
+@dataclass
+class Trial:
+    """Options for what is run."""
+
+    panel = "Simulation"
+
+    engine: str = choice(
+        AUTO,
+        "utf8_sim.conformance.core:ENGINES",
+        "Simulator; auto: the first of these that is installed.",
+        also=[AUTO],
+    )
+    rule: str | None = option(None, "Run the inputs of this rule only.", metavar="NAME")
+    exhaustive: int = option(
+        0, "For a decoder: also every text of up to N bytes.", metavar="N", min=0, max=3
+    )
+    stall_input: float = option(
+        0.0, "With an input: probability of a gap before a byte.", metavar="P", min=0, max=0.999
+    )
+    stall_output: float = option(
+        0.0, "With an input: probability that the consumer stalls.", metavar="P", min=0, max=0.999
+    )
+    seed: int = option(0, "With an input: random seed.", metavar="N", min=0)
+
+
+@dataclass
+class Scorecards:
+    """Options for output files."""
+
+    panel = "Output files"
+
+    json_file: str | None = output_file(
+        "OUT.json", "Write the scorecard as JSON. - is standard output.", "--json"
+    )
+    junit: str | None = output_file("OUT.xml", "Write it as JUnit's XML.")
+    badge: str | None = output_file("OUT.json", "Write a badge for shields.io's endpoint.")
+
+    def names(self) -> dict[str, str | None]:
+        return {"--json": self.json_file, "--junit": self.junit, "--badge": self.badge}
+
+
+@command(
+    app,
+    "utf8-hdl conform verilog/utf8_compact_decoder.v --top utf8_compact_decoder",
+    "utf8-hdl conform core.v --top core --without ready,last,kind,length --ports map.toml",
+    "utf8-hdl conform core.v --top core --hex 'E2 82 41'",
+)
+def conform(
+    context: typer.Context,
+    *,
+    files: Annotated[list[str], typer.Argument(metavar="FILE...", hidden=True)],
+    typed: InlineInput,
+    core: CoreFiles,
+    design: Design,
+    rules: CoreRules,
+    trial: Trial,
+    kept: Scorecards,
+) -> None:
+    """Compare any core with the golden model, by its outputs and not by cycles.
+
+    The FILEs are in Verilog, SystemVerilog or VHDL, and have the ports that utf8-hdl generate
+    gives, or some of them. The result is a scorecard: for each rule pass, fail or not applicable,
+    and the shortest input that fails. With --text, --hex or --code-points only this input is run.
+    """
+    from utf8_sim.conformance.core import Connections, Core
+
+    spec = design.spec(rules.profile_of(design.component or ""))
+    is_decoder = spec.component == "decoder" and spec.lanes == 1
+    is_typed = typed != InlineInput()
+    reject_inapplicable(
+        context,
+        [spec],
+        compact="for a core: its ports are the same",
+        exhaustive=not is_decoder and "but for a decoder with one lane",
+        rule=is_typed and "with an input",
+        **dict.fromkeys(
+            ("stall_input", "stall_output", "seed"), not is_typed and "without an input"
+        ),
+        **dict.fromkeys(("json_file", "junit", "badge"), is_typed and "with an input"),
+    )
+    check_outputs(files, kept.names())
+    connections = Connections.of(core.without, core.ports)
+    subject = Core(spec.make(), files, core.top, connections)
+    engine = _engine(trial.engine, subject)
+    suite = _suite(engine, spec, rules, core, trial)
+    words = [*_words(files, core, spec), "--engine", engine.name]
+    if is_typed:
+        _run_input(suite, typed, trial)
+    else:
+        _run_rules(suite, trial, kept, _facts(files, core, spec, engine.name), words)
+
+
+def _engine(name: str, core: "Core") -> "Engine":
+    """The simulator; by default the fastest that is installed."""
+    from utf8_sim.conformance.core import ENGINES
+    from utf8_sim.tools.errors import ToolError
+    from utf8_sim.tools.programs import find
+
+    from ..terminal import progress_bar
+
+    with progress_bar() as progress:
+        progress.add_task("preparing the engine", total=None)
+        if name != AUTO:
+            return core.engine(name)
+        programs = {"verilator": "verilator", "icarus": "iverilog"}
+        missing = [each for each in ENGINES if each in programs and not find(programs[each])]
+        for each in ENGINES:
+            if each not in missing:
+                try:
+                    return core.engine(each)
+                except ToolError as error:
+                    if "not installed" not in str(error) and " needs " not in str(error):
+                        raise
+        raise ToolError("no simulator is installed: install Verilator, Icarus Verilog or '.[fpga]'")
+
+
+def _suite(
+    engine: "Engine", spec: "DesignSpec", rules: CoreRules, core: CoreFiles, trial: Trial
+) -> "Suite":
+    from utf8_sim.conformance.suite import DecoderSuite
+
+    options: dict[str, Any] = {"rate": core.throughput}
+    suite = DecoderSuite(
+        engine, span=rules.error_span or AUTO, exhaustive=trial.exhaustive, **options
+    )
+    if trial.rule is not None and trial.rule not in suite.card.results:
+        names = ", ".join(suite.card.results)
+        raise UsageError(f"unknown --rule {trial.rule!r}: choose from {names}")
+    return suite
+
+
+def _words(files: list[str], core: CoreFiles, spec: "DesignSpec") -> list[str]:
+    words = ["utf8-hdl", "conform", *files, "--top", core.top, *spec.words]
+    words += ["--without", core.without] if core.without else []
+    words += ["--ports", core.ports] if core.ports else []
+    return words + (["--throughput", f"{core.throughput:g}"] if core.throughput != 1 else [])
+
+
+def _facts(files: list[str], core: CoreFiles, spec: "DesignSpec", engine: str) -> dict[str, str]:
+    from utf8_hdl import __version__
+
+    return {
+        "core": f"{core.top} ({', '.join(map(os.path.basename, files))})",
+        "component": spec.label,
+        "profile": spec.profile.describe(),
+        "without": core.without or "nothing",
+        "engine": engine,
+        "version": f"utf8-hdl {__version__}",
+    }
+
+
+def _run_input(suite: "Suite", typed: InlineInput, trial: Trial) -> None:
+    """Run one input, and show expected and actual outputs."""
+    from utf8_sim.conformance.bench import Manner
+
+    from ..terminal import VerificationFailed, report_console
+    from ..verify.conformance import print_one
+    from .texts import typed_part
+
+    part = typed_part(typed, suite.engine)
+    assert part
+    manner = Manner(trial.stall_input, trial.stall_output, trial.seed)
+    rule, failure = suite.run_pieces(part.pieces(), manner)
+    print_one(report_console(), rule, failure)
+    if rule:
+        raise VerificationFailed
+
+
+def _run_rules(
+    suite: "Suite", trial: Trial, kept: Scorecards, facts: dict[str, str], words: list[str]
+) -> None:
+    """Run all rules, print the scorecard and write its files."""
+    from utf8_sim.tools.files import open_output
+
+    from ..terminal import VerificationFailed, progress_bar, report_console
+    from ..verify.conformance import Report
+
+    outputs = kept.names()
+    with progress_bar() as progress:
+        task = progress.add_task("running", total=None)
+        suite.progress = lambda name: progress.update(task, description=f"running: {name}")
+        card = suite.run(trial.rule)
+    if card.judged_by:
+        words = [*words, "--error-span", card.judged_by]
+    report = Report(card, suite.engine, facts, words)
+    report.print(report_console(outputs))
+    for name, text in (
+        (kept.json_file, report.json()),
+        (kept.junit, report.junit()),
+        (kept.badge, report.badge()),
+    ):
+        if name:
+            with open_output(name) as file:
+                file.write(text)
+    if not card.passed:
+        raise VerificationFailed

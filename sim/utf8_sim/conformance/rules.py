@@ -1,0 +1,178 @@
+"""The rules of a scorecard for decoders, and the rule that a wrong output breaks."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from utf8_hdl import ErrorKind
+from utf8_hdl.profile import REPLACEMENT
+
+from ..golden.encoder import shortest_form
+
+Fields = Mapping[str, Any]
+"""The fields of a token, as far as a core has them."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A line of a scorecard.
+
+    Attributes
+    ----------
+    name : str
+        The name, also that of ``--rule``.
+    group : str
+        The heading above it.
+    text : str
+        What it demands.
+    needs : tuple of str
+        The ports and fields without which it is not applicable.
+    """
+
+    name: str
+    group: str
+    text: str
+    needs: tuple[str, ...] = ()
+
+
+CHARACTERS, ILL_FORMED, RECOVERY = "characters", "ill-formed input", "recovery"
+END, FLOW, RATE, RESET = "end of text", "flow control", "throughput", "reset and X"
+
+IN, OUT, ENDS = "s_axis_tready", "m_axis_tready", "s_axis_tlast"
+
+SHARED_RULES = (
+    Rule("input-gaps", FLOW, "gaps in the input change nothing"),
+    Rule("output-stalls", FLOW, "stalls of the consumer change nothing", (OUT,)),
+    Rule("stable-output", FLOW, "an output that is not taken stays as it is", (OUT,)),
+    Rule("valid-first", FLOW, "valid does not wait for ready", (OUT,)),
+    Rule("no-hang", FLOW, "every input is accepted while the consumer is ready", (IN,)),
+    Rule("rate-well-formed", RATE, "the promised inputs per cycle on well-formed input"),
+    Rule("rate-hostile", RATE, "the promised inputs per cycle on hostile input"),
+    Rule("reset", RESET, "a reset discards an unfinished text", ("rst",)),
+    Rule("quiet-reset", RESET, "no output without an input after reset"),
+    Rule("defined", RESET, "no output is X after reset (in Icarus Verilog)"),
+)
+"""The rules that every component has."""
+
+
+def _characters(length: int) -> Rule:
+    bytes_ = "1 byte" if length == 1 else f"{length} bytes"
+    return Rule(f"{length}-byte", CHARACTERS, f"every character of {bytes_}")
+
+
+def decoder_rules(longest_form: int) -> tuple[Rule, ...]:
+    """The rules of a scorecard for a byte decoder."""
+    return (
+        *map(_characters, range(1, longest_form + 1)),
+        Rule("mixed", CHARACTERS, "a character leaves nothing behind for the next one"),
+        Rule("unexpected-continuation", ILL_FORMED, "80..BF without a lead byte is an error"),
+        Rule("invalid-byte", ILL_FORMED, "FE and FF are errors"),
+        Rule("overlong", ILL_FORMED, "a form longer than needed is an error"),
+        Rule("surrogate", ILL_FORMED, "U+D800..U+DFFF are errors"),
+        Rule("out-of-range", ILL_FORMED, "values above the highest are errors"),
+        Rule("truncated", ILL_FORMED, "a sequence cut by another byte is an error"),
+        Rule("noncharacter", ILL_FORMED, "U+FFFE and U+FFFF are errors"),
+        Rule("replacement", ILL_FORMED, "the code point of an error is U+FFFD", ("error",)),
+        Rule("error-kind", ILL_FORMED, "an error has the right kind", ("kind",)),
+        Rule("kept-byte", RECOVERY, "the byte that reveals an error is decoded"),
+        Rule("error-span", RECOVERY, "ill-formed bytes make the right number of errors"),
+        Rule("length", RECOVERY, "a token has the number of its bytes", ("length",)),
+        Rule("cut-by-end", END, "a sequence cut by the end of its text is an error", (ENDS,)),
+        Rule("last", END, "last marks the last token of a text", (ENDS, "last")),
+        Rule("new-text", END, "a text leaves nothing behind for the next one", (ENDS,)),
+        Rule("prompt", END, "a token does not wait for a byte that it does not need"),
+        *SHARED_RULES,
+    )
+
+
+FIELD_RULES = {
+    "code_point": "replacement",
+    "kind": "error-kind",
+    "length": "length",
+    "last": "last",
+}
+"""The rule that a token breaks if only this field is wrong."""
+
+
+def is_error(token: Fields) -> bool:
+    """True if a token is an error; without a field ``error``, if it is U+FFFD."""
+    return bool(token["error"] if "error" in token else token["code_point"] == REPLACEMENT)
+
+
+def characters_of(tokens: Sequence[Fields]) -> list[int]:
+    """The values of tokens; a negative number is a run of errors."""
+    values: list[int] = []
+    for token in tokens:
+        if not is_error(token):
+            values.append(token["code_point"])
+        elif values[-1:] != [-1]:
+            values.append(-1)
+    return values
+
+
+def broken_rule(
+    expected: Sequence[Fields],
+    actual: Sequence[Fields],
+    compared: Collection[str],
+    *,
+    any_replacement: bool = False,
+) -> str:
+    """The rule that the tokens of a core break, or an empty string if they are as expected.
+
+    Parameters
+    ----------
+    expected : sequence of mapping
+        The tokens of the golden model, with all fields.
+    actual : sequence of mapping
+        The core's tokens, with the fields that it has.
+    compared : collection of str
+        The fields to compare.
+    any_replacement : bool
+        True if an error may have any code point.
+    """
+    mine = [{name: token[name] for name in compared} for token in expected]
+    skeleton = [is_error(token) or token["code_point"] for token in actual]
+    if skeleton == [is_error(token) or token["code_point"] for token in mine]:
+        wrong = {
+            name
+            for token, other in zip(mine, actual, strict=True)
+            for name in compared
+            if token[name] != other[name]
+            and not (any_replacement and name == "code_point" and is_error(token))
+        }
+        return next((rule for name, rule in FIELD_RULES.items() if name in wrong), "")
+    values, others = characters_of(mine), characters_of(actual)
+    if values == others:
+        return "error-span"
+    first = next(
+        (n for n, pair in enumerate(zip(values, others, strict=False)) if len({*pair}) > 1),
+        min(len(values), len(others)),
+    )
+    return _rule_at(_runs(expected, list(map(is_error, mine))), first)
+
+
+def _runs(tokens: Sequence[Fields], are_errors: Sequence[bool]) -> list[list[Fields]]:
+    """Tokens, in runs of errors and single characters."""
+    runs: list[list[Fields]] = []
+    was_error = False
+    for token, error in zip(tokens, are_errors, strict=True):
+        if error and was_error:
+            runs[-1].append(token)
+        else:
+            runs.append([token])
+        was_error = error
+    return runs
+
+
+def _rule_at(runs: Sequence[Sequence[Fields]], first: int) -> str:
+    """The rule about a run of tokens, or about what follows the last one."""
+    if not runs:
+        return "quiet-reset"
+    at = min(first, len(runs) - 1)
+    token, before = runs[at][0], runs[at - 1][-1] if at else None
+    if token["error"]:
+        is_end = token["kind"] == ErrorKind.TRUNCATED.value and token["last"]
+        return "cut-by-end" if is_end else ErrorKind(token["kind"]).label
+    if before:
+        return "kept-byte" if before["error"] else "mixed"
+    return f"{shortest_form(token['code_point'])}-byte"

@@ -1,0 +1,145 @@
+"""Policies about the bytes that an error covers, and which one a core follows."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from utf8_hdl import ErrorKind, ErrorSpan, Profile
+
+from ..campaign import beginnings
+from ..golden.decoder import DecoderModel, pending
+from ..golden.encoder import encode_as
+from ..golden.model import Outputs, feed_all
+from ..trace import Columns
+
+GOLDEN = tuple(span.value for span in ErrorSpan)
+
+SPANS = {
+    "maximal-subpart": "the longest prefix of a well-formed sequence, or one byte",
+    "whole-sequence": "the lead byte and the continuation bytes that it announces",
+    "each-byte": "one error for each byte",
+    "first-byte": "one error, and none for the continuation bytes after it",
+    "silent": "no error: ill-formed bytes are left out",
+}
+"""The policies by which a core can be judged."""
+
+SWALLOWS = "swallows"
+"""A core that drops the byte which reveals an error. No policy allows that."""
+
+NONE, UNEXPECTED = ErrorKind.NONE.value, ErrorKind.UNEXPECTED_CONTINUATION.value
+
+
+class SpanModel:
+    """The golden model of a decoder under a policy; kinds and lengths are those of the golden one.
+
+    ``is_open`` is true if the last output was an error that continuation bytes may still join.
+    """
+
+    def __init__(self, profile: Profile, span: str) -> None:
+        golden = ErrorSpan(span) if span in GOLDEN else ErrorSpan.MAXIMAL_SUBPART
+        self._model = DecoderModel(replace(profile, error_span=golden))
+        self._span = span
+        self._is_open = False
+
+    def feed(self, items: Columns, begins: np.ndarray) -> Outputs:
+        """As :meth:`.golden.model.Transducer.feed`."""
+        outputs = self._model.feed(items, begins)
+        error = outputs.columns["o.error"] != 0
+        if self._span == "each-byte":
+            return _each_byte(outputs, np.where(error, outputs.columns["o.length"], 1))
+        if self._span == "silent":
+            return _selected(outputs, ~error)
+        if self._span == "first-byte" and len(error):
+            ends = outputs.columns["o.last"] != 0
+            after_error = np.append(self._is_open, (error & ~ends)[:-1])
+            self._is_open = bool(error[-1] and not ends[-1])
+            return _selected(outputs, ~(after_error & (outputs.columns["o.kind"] == UNEXPECTED)))
+        return outputs
+
+
+def _selected(outputs: Outputs, chosen: np.ndarray) -> Outputs:
+    columns = {name: column[chosen] for name, column in outputs.columns.items()}
+    return Outputs(columns, outputs.brought_by[chosen], outputs.cut[chosen])
+
+
+def _each_byte(outputs: Outputs, counts: np.ndarray) -> Outputs:
+    """Each token as often as ``counts`` says; only the last copy has ``last``."""
+    columns = {name: np.repeat(column, counts) for name, column in outputs.columns.items()}
+    is_copy = np.ones(int(counts.sum()), dtype=bool)
+    is_copy[np.cumsum(counts) - 1] = False
+    columns["o.last"][is_copy] = 0
+    return Outputs(columns, np.repeat(outputs.brought_by, counts), np.repeat(outputs.cut, counts))
+
+
+def compared_fields(fields: Sequence[str], span: str) -> list[str]:
+    """The fields that a policy defines: the golden ones define all."""
+    undefined = {
+        "each-byte": ("kind", "length"),
+        "first-byte": ("kind", "length", "last"),
+        "silent": ("kind", "length", "last", "error"),
+    }.get(span, ())
+    return [field for field in fields if field not in undefined]
+
+
+def probes(profile: Profile) -> list[bytes]:
+    """Ill-formed texts on which the policies differ, followed by ``AB``."""
+    overlong = [encode_as(1, length) for length in range(2, profile.longest_form + 1)]
+    continuations = [b"\x80", b"\x80\x80", b"\xff\x80", b"\xed\xa0\x80"]
+    cut = [start for start in beginnings(profile) if start]
+    return [text + b"AB" for text in [*continuations, *overlong, *cut]]
+
+
+def expected_tokens(text: bytes, profile: Profile, span: str) -> list[dict[str, int]]:
+    """The tokens of a text under a policy, which may be :data:`SWALLOWS`."""
+    if span == SWALLOWS:
+        return _swallowing(text, profile)
+    last = np.zeros(len(text), dtype=np.uint8)
+    last[-1:] = 1
+    columns = feed_all(
+        SpanModel(profile, span), {"i.data": np.frombuffer(text, np.uint8), "i.last": last}
+    )
+    names = [name.removeprefix("o.") for name in columns]
+    rows = zip(*(column.tolist() for column in columns.values()), strict=True)
+    return [dict(zip(names, row, strict=True)) for row in rows]
+
+
+def _swallowing(text: bytes, profile: Profile) -> list[dict[str, int]]:
+    tokens: list[dict[str, int]] = []
+    profile = replace(profile, error_span=ErrorSpan.MAXIMAL_SUBPART)
+    while text:
+        token = expected_tokens(text, profile, "maximal-subpart")[0]
+        size = token["length"]
+        is_revealed_later = token["error"] and pending(text[:size], profile) == text[:size]
+        tokens.append(token)
+        text = text[size + bool(is_revealed_later) :]
+    return tokens
+
+
+class Followed(NamedTuple):
+    """The policy that a core follows, and on how many of the probes."""
+
+    span: str
+    matches: int
+    probes: int
+
+
+def followed_span(
+    profile: Profile, run: Callable[[bytes], list[Any]], shown: Callable[[Any], Any]
+) -> Followed:
+    """The policy that explains most of a core's tokens.
+
+    ``run`` decodes a text with the core; ``shown`` is the part of a token that counts.
+    """
+    texts = probes(profile)
+    actual = [[shown(token) for token in run(text)] for text in texts]
+    found = {
+        span: sum(
+            [shown(token) for token in expected_tokens(text, profile, span)] == tokens
+            for text, tokens in zip(texts, actual, strict=True)
+        )
+        for span in [*SPANS, SWALLOWS]
+    }
+    best = max(found, key=lambda span: found[span])
+    return Followed(best, found[best], len(texts))

@@ -33,7 +33,10 @@ module wrong_decoder #(
     initial begin
         bug = BUG;
         file = $fopen("bug", "r");
-        if (file != 0) found = $fscanf(file, "%d", bug);
+        if (file != 0) begin
+            found = $fscanf(file, "%d", bug);
+            $fclose(file);
+        end
     end
 
     // Tokens that wait: last, length, kind, value.
@@ -75,7 +78,7 @@ module wrong_decoder #(
         begin
             put(0, k, have[2:0], e);
             have = 0;
-            if (k != TRUNCATED) skip = bug == SPAN;
+            skip = bug == SPAN;
             if (bug == RATE_HOSTILE) slow = 1;
         end
     endtask
@@ -101,6 +104,7 @@ module wrong_decoder #(
                 have = 0;
                 if (bug == B_UNEXPECTED) put(b, 0, 1, e);
                 else if (!skip) put(0, UNEXPECTED, 1, e);
+                skip = bug == SPAN;
             end else if (b < 8'hC2) begin
                 cut(OVERLONG, e);
             end else if (b < 8'hE0) begin
@@ -184,7 +188,10 @@ module wrong_decoder #(
             if (bug != RESET) have = 0;
         end else if (took) begin
             accept(s_axis_tdata, s_axis_tlast);
-            if (s_axis_tlast) was_four = 0;
+            if (s_axis_tlast) begin
+                was_four = 0;
+                skip = 0;
+            end
         end else if (bug == GAPS && !s_axis_tvalid) have = 0;
     end
 endmodule

@@ -161,9 +161,7 @@ def by_rule(texts: Sequence[bytes], profile: Profile) -> list[Pool]:
 
 
 def decoder_pools(profile: Profile) -> Iterator[Pool]:
-    """The texts that are decoded one after the other, at full rate."""
-    for length in range(1, profile.longest_form + 1):
-        yield Pool(f"{length}-byte", characters(profile, length))
+    """The texts that are decoded one after the other, besides those of one character."""
     yield Pool("mixed", mixed(profile))
     yield from by_rule(hostile(profile), profile)
     yield Pool("kept-byte", random_texts(profile, 0))

@@ -141,35 +141,37 @@ def broken_rule(
             and not (any_replacement and name == "code_point" and is_error(token))
         }
         return next((rule for name, rule in FIELD_RULES.items() if name in wrong), "")
-    values, others = characters_of(mine), characters_of(actual)
-    if values == others:
-        return "error-span"
+    values, others = (
+        [-1 if is_error(token) else token["code_point"] for token in side]
+        for side in (mine, actual)
+    )
     first = next(
         (n for n, pair in enumerate(zip(values, others, strict=False)) if len({*pair}) > 1),
         min(len(values), len(others)),
     )
-    return _rule_at(_runs(expected, list(map(is_error, mine))), first)
+    if characters_of(mine) == characters_of(actual):
+        return _rule_of_span(expected, actual, first) if "kind" in compared else "error-span"
+    return _rule_at(expected, first)
 
 
-def _runs(tokens: Sequence[Fields], are_errors: Sequence[bool]) -> list[list[Fields]]:
-    """Tokens, in runs of errors and single characters."""
-    runs: list[list[Fields]] = []
-    was_error = False
-    for token, error in zip(tokens, are_errors, strict=True):
-        if error and was_error:
-            runs[-1].append(token)
-        else:
-            runs.append([token])
-        was_error = error
-    return runs
+def _rule_of_span(expected: Sequence[Fields], actual: Sequence[Fields], first: int) -> str:
+    """The rule if only the number of errors differs, in a run before the token ``first``.
+
+    If the run begins with another kind, the core has not noticed the right one in time.
+    """
+    at = max(0, min(first, len(expected), len(actual)) - 1)
+    while at > 0 and expected[at - 1]["error"]:
+        at -= 1
+    wanted, found = expected[at]["kind"], actual[at]["kind"]
+    return "error-span" if wanted == found or not wanted else ErrorKind(wanted).label
 
 
-def _rule_at(runs: Sequence[Sequence[Fields]], first: int) -> str:
-    """The rule about a run of tokens, or about what follows the last one."""
-    if not runs:
+def _rule_at(expected: Sequence[Fields], first: int) -> str:
+    """The rule about a token, or about what follows the last one."""
+    if not expected:
         return "quiet-reset"
-    at = min(first, len(runs) - 1)
-    token, before = runs[at][0], runs[at - 1][-1] if at else None
+    at = min(first, len(expected) - 1)
+    token, before = expected[at], expected[at - 1] if at else None
     if token["error"]:
         is_end = token["kind"] == ErrorKind.TRUNCATED.value and token["last"]
         return "cut-by-end" if is_end else ErrorKind(token["kind"]).label

@@ -114,13 +114,13 @@ class Scorecard:
         if result and not result.missing:
             result.cases += cases
 
-    def fail(self, rule: str, failure: Failure) -> None:
-        """Count a failure of a rule; keep it if it is the shortest."""
+    def fail(self, rule: str, failure: Failure | None = None) -> None:
+        """Count a failure of a rule; keep its input if it is the shortest."""
         result = self.results[rule]
         result.missing = ""
         result.failed += 1
         result.cases = max(result.cases, result.failed)
-        if result.failure is None or failure.size < result.failure.size:
+        if failure and (result.failure is None or failure.size < result.failure.size):
             result.failure = failure
 
     def of(self, verdict: Verdict) -> list[Result]:

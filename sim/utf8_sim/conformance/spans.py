@@ -25,6 +25,9 @@ SPANS = {
 }
 """The policies by which a core can be judged."""
 
+SURE = 0.9
+"""The part of the probes that a policy must explain, if the golden model does not have it."""
+
 SWALLOWS = "swallows"
 """A core that drops the byte which reveals an error. No policy allows that."""
 
@@ -142,4 +145,6 @@ def followed_span(
         for span in [*SPANS, SWALLOWS]
     }
     best = max(found, key=lambda span: found[span])
+    if found[best] < SURE * len(texts):  # a core with faults: no policy explains it
+        best = max(GOLDEN, key=lambda span: found[span])
     return Followed(best, found[best], len(texts))

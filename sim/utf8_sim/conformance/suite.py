@@ -1,14 +1,16 @@
 """Runs all rules of a scorecard on a core in a simulator."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from utf8_hdl import ErrorSpan, Profile
+from utf8_hdl.profile import REPLACEMENT
 
 from ..campaign import beginnings
 from ..engines.engine import Engine
@@ -17,9 +19,11 @@ from ..golden.decoder import DecoderModel
 from ..golden.encoder import encode_as
 from ..golden.model import Transducer, feed_all
 from ..stimulus import LAST, Piece, Stimulus
+from ..tools.words import plural
 from ..trace import Columns
 from .bench import WATCHDOG, Bench, Manner, Outcome
 from .cases import (
+    characters,
     count_cases,
     decoder_pools,
     every_text,
@@ -30,10 +34,13 @@ from .cases import (
 from .rules import FIELD_RULES, Rule, broken_rule, decoder_rules
 from .scorecard import Failure, Scorecard
 from .spans import SWALLOWS, Followed, SpanModel, compared_fields, followed_span, probes
-from .texts import Texts, joined, part
+from .texts import Texts, joined, len_of, part
 
 MAX_FAILURES = 64
 """Failures in a pool after which its other texts are left out."""
+
+ALIKE = 3
+"""Failures of the same kind in a pool that are shortened; the others only count."""
 
 MAX_CONTEXT = 1 << 12
 """Texts before a text that are tried with it, if it fails only after others."""
@@ -72,7 +79,12 @@ class Suite(ABC):
         self.bench.compared = engine.design.compared
         self.bench.mask = self.mask
         self.card = Scorecard(self.rules(), engine.design.has)
-        self._broken: set[bytes] = set()
+        self._only: str | None = None
+        # The rules that shorter inputs named, for the rule that seemed broken in a pool.
+        self._causes: dict[tuple[str, str], list[str]] = {}
+
+    #: Rules whose texts are so many that they run for no other rule.
+    long: Collection[str] = ()
 
     @abstractmethod
     def rules(self) -> Sequence[Rule]:
@@ -87,8 +99,8 @@ class Suite(ABC):
         return self.engine.component.mask_dont_cares(expected, actual)
 
     @abstractmethod
-    def pools(self) -> Iterator[tuple[str, Texts]]:
-        """Texts that run one after the other, and the rule that they try."""
+    def pools(self) -> Iterator[tuple[str, Callable[[], Texts]]]:
+        """Texts that run one after the other, each with the rule that they try."""
 
     @abstractmethod
     def fresh(self) -> Texts:
@@ -119,6 +131,7 @@ class Suite(ABC):
 
     def run(self, only: str | None = None) -> Scorecard:
         """Run all rules, or those that share their inputs with one."""
+        self._only = only
         with self._bench():
             for name, step in self._steps():
                 if only is None or only in name.split():
@@ -154,12 +167,19 @@ class Suite(ABC):
         finally:
             self.bench.close()
 
+    def _is_wanted(self, pool: str) -> bool:
+        """True if a pool may show that the only wanted rule is broken."""
+        return self._only in (None, pool) or not (pool in self.long or self._only in self.long)
+
     def _run_pools(self) -> None:
         if "s_axis_tready" in self.bench.has:
             self.card.count("no-hang", 1)
-        for name, texts in self.pools():
-            self.progress(name)
-            self._run_pool(name, texts)
+        for name, make in self.pools():
+            if self._is_wanted(name):
+                self.progress(name)
+                self._run_pool(name, make())
+        if self._only in self.long:
+            return
         self.progress("texts after a reset")
         fresh = self.fresh()
         for number in range(len(fresh)):
@@ -204,31 +224,33 @@ class Suite(ABC):
         if not outcome.failed:
             return
         rule = self._named(pool, outcome, len(some))
+        causes = self._causes.setdefault((pool, rule), [])
+        if len(causes) == ALIKE and len(set(causes)) == 1:
+            self.card.fail(causes[0])
+            return
         if manner is None:
-            some, outcome = self._shortened(pool, rule, some, outcome)
+            some, outcome = self._shortened(some, outcome)
+        rule = self._named(pool, outcome, len(some))
+        del causes[: len(causes) - ALIKE + 1]
+        causes.append(rule)
         self._record(rule, some, outcome, manner)
 
     def _named(self, pool: str, outcome: Outcome, texts: int) -> str:
         """The rule that a failed run breaks."""
         if outcome.problem == "undefined":
             return "defined"
-        if outcome.problem == "hang" and (outcome.wrong is None or not texts):
+        if outcome.problem == "hang" and outcome.wrong is None:
             return "no-hang" if "no-hang" in self.card.results else pool
         return self.rule_of(pool, outcome, texts)
 
-    def _shortened(
-        self, pool: str, rule: str, texts: list[Columns], outcome: Outcome
-    ) -> tuple[list[Columns], Outcome]:
-        """Leave out texts and inputs while the same rule is broken."""
-        best = self.card.results[rule].failure
-        if best and Failure(texts).size >= best.size:
-            return texts, outcome
+    def _shortened(self, texts: list[Columns], outcome: Outcome) -> tuple[list[Columns], Outcome]:
+        """Leave out texts and inputs while the outputs are wrong: the rest names the rule best."""
         found = True
         while found:
             found = False
             for shorter in _shorter(texts):
                 tried = self.bench.run(joined(shorter), all_of_it=True)
-                if tried.failed and self._named(pool, tried, len(shorter)) == rule:
+                if tried.failed:
                     texts, outcome, found = shorter, tried, True
                     break
         return texts, outcome
@@ -255,26 +277,30 @@ class Suite(ABC):
     def _run_stalled(self) -> None:
         """The texts that pass at full rate must pass with gaps and stalls."""
         self.progress("gaps and stalls")
-        hostile = self.hostile()
-        texts = [text for text in hostile if not self.bench.run(text).failed]
+        texts = sorted((text for text in self.hostile() if not self._fails(text)), key=len_of)
+        # If a text changes what the next one gives, each runs alone.
+        whole = texts and [joined(texts)]
+        runs = texts if texts and self._fails(whole[0]) else whole
         manners = {"input-gaps": Manner(gaps=STALL)}
         if "m_axis_tready" in self.bench.has:
             manners["output-stalls"] = Manner(stalls=STALL)
         for rule, manner in manners.items():
-            items = joined(texts) if texts else None
-            if items is None:
+            if not texts:
                 self.card.results[rule].missing = "no text passes without them"
                 continue
             self.card.count(rule, len(texts))
-            outcome = self.bench.run(items, manner)
-            if outcome.failed:
+            outcomes = [self.bench.run(items, manner) for items in runs]
+            if any(outcome.failed for outcome in outcomes):
                 self._isolate_stalled(rule, texts, manner)
             if manner.stalls:
                 self.card.count("stable-output", len(texts))
-                if outcome.unstable:
-                    note = f"an output changed in {outcome.unstable} cycles before it was taken"
-                    unstable = replace_outcome(outcome, note)
-                    self._record("stable-output", texts[:1], unstable, manner)
+                if unstable := sum(outcome.unstable for outcome in outcomes):
+                    note = f"an output changed in {unstable} cycles before it was taken"
+                    outcome = replace(Outcome(), message=note)
+                    self._record("stable-output", texts[:1], outcome, manner)
+
+    def _fails(self, items: Columns) -> bool:
+        return self.bench.run(items).failed
 
     def _isolate_stalled(self, rule: str, texts: list[Columns], manner: Manner) -> None:
         for text in texts:
@@ -297,7 +323,7 @@ class Suite(ABC):
         if not outcome.early:
             note = f"valid was low for {HELD} cycles in which ready was low"
             self._record(
-                "valid-first", [part(text, slice(8))], replace_outcome(outcome, note), None
+                "valid-first", [part(text, slice(8))], replace(outcome, message=note), None
             )
 
     # --- throughput -----------------------------------------------------------------------------
@@ -314,7 +340,7 @@ class Suite(ABC):
             if pace < self._rate * 0.999:
                 note = f"{result.measured}, promised {self._rate:g}"
                 short = part(items, slice(64))
-                self._record(rule, [short], replace_outcome(Outcome(), note), None)
+                self._record(rule, [short], replace(Outcome(), message=note), None)
 
     # --- reset and X ----------------------------------------------------------------------------
 
@@ -324,7 +350,7 @@ class Suite(ABC):
         self.card.count("quiet-reset", 1)
         if outcome.early:
             note = f"valid was high in {outcome.early} of 8 cycles after reset, without an input"
-            self._record("quiet-reset", [], replace_outcome(Outcome(), note), None)
+            self._record("quiet-reset", [], replace(Outcome(), message=note), None)
         if "rst" not in self.bench.has:
             return
         text = part(self.well_formed(), slice(4))
@@ -336,7 +362,7 @@ class Suite(ABC):
             outcome = self.bench.run(text, Manner(before=before), all_of_it=True)
             if outcome.failed:
                 note = f"after {self.words(before)} without an end, and a reset"
-                self._record("reset", [text], replace_outcome(outcome, note), None)
+                self._record("reset", [text], replace(outcome, message=note), None)
                 return
 
     def words(self, items: Columns) -> str:
@@ -352,25 +378,25 @@ class Suite(ABC):
             self.card.results["defined"].missing = "only Icarus Verilog has X"
 
 
-def replace_outcome(outcome: Outcome, message: str) -> Outcome:
-    """An outcome with another message."""
-    return replace(outcome, message=message)
-
-
 def _shorter(texts: list[Columns]) -> Iterator[list[Columns]]:
-    """The same without one text, or without one input of a text that is not its last one."""
+    """The same without one text, or without some inputs of a text: first many, then single ones."""
     if len(texts) > 1:
         for number in range(len(texts)):
             yield texts[:number] + texts[number + 1 :]
     for number, text in enumerate(texts):
         size = len(text[LAST])
-        if 1 < size <= 16:
-            for at in range(size):
-                kept = np.arange(size) != at
-                shorter = {name: column[kept] for name, column in text.items()}
-                shorter[LAST] = shorter[LAST].copy()
-                shorter[LAST][-1] = text[LAST][-1]
-                yield [*texts[:number], shorter, *texts[number + 1 :]]
+        chunk = max(1, size // 2)
+        while size > 1:
+            for begin in range(0, size, chunk):
+                kept = np.ones(size, dtype=bool)
+                kept[begin : begin + chunk] = False
+                if kept.any():
+                    shorter = {name: column[kept] for name, column in text.items()}
+                    shorter[LAST][-1] = text[LAST][-1]
+                    yield [*texts[:number], shorter, *texts[number + 1 :]]
+            if chunk == 1:
+                break
+            chunk //= 2
 
 
 class DecoderSuite(Suite):
@@ -386,6 +412,7 @@ class DecoderSuite(Suite):
         self._span = "maximal-subpart" if span == "auto" else span
         self._asked, self._exhaustive = span, exhaustive
         self._masks_errors = False
+        self.long = [f"{length}-byte" for length in range(1, self._profile.longest_form + 1)]
         super().__init__(engine, **options)
 
     def rules(self) -> Sequence[Rule]:
@@ -450,19 +477,38 @@ class DecoderSuite(Suite):
 
         return followed_span(self._profile, run, shown)
 
+    def shown(self, outputs: Columns) -> list[str]:
+        """Tokens, also with a code point of an error that is not U+FFFD, and with ``last``."""
+        if not outputs:
+            return []
+        lines = super().shown(outputs)
+        fields = (outputs[name].tolist() for name in ("o.error", "o.code_point", "o.last"))
+        has_last = "o.last" in self.bench.compared
+        for number, (error, value, last) in enumerate(
+            zip(*(field[:MAX_SHOWN] for field in fields), strict=True)
+        ):
+            lines[number] += f" with U+{value:04X}" if error and value != REPLACEMENT else ""
+            lines[number] += " last" if last and has_last else ""
+        return lines
+
     def _texts(self, texts: Sequence[bytes]) -> Texts:
         """Texts as inputs; without an end of text, an ``A`` reveals an unfinished sequence."""
         if "s_axis_tlast" not in self.bench.has:
             texts = [text + b"A" for text in texts]
         return Texts.of_bytes(texts)
 
-    def pools(self) -> Iterator[tuple[str, Texts]]:
+    def pools(self) -> Iterator[tuple[str, Callable[[], Texts]]]:
+        for length in range(1, self._profile.longest_form + 1):
+            yield f"{length}-byte", partial(self._characters, length)
         for pool in decoder_pools(self._profile):
-            yield pool.name, self._texts(pool.texts)
+            yield pool.name, partial(self._texts, pool.texts)
         for length in range(1, self._exhaustive + 1):
             for texts in every_text(length):
-                yield "every text", self._texts(texts)
-        yield "prompt", self._prompt()
+                yield f"every text of {plural(length, 'byte')}", partial(self._texts, texts)
+        yield "prompt", self._prompt
+
+    def _characters(self, length: int) -> Texts:
+        return self._texts(characters(self._profile, length))
 
     def _prompt(self) -> Texts:
         """Texts without an end, whose last byte decides a token."""

@@ -27,12 +27,6 @@ ALSO = {
 """Other rules that the wrong core of a rule may break."""
 
 
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 def break_rule(folder, rule):
     """Let the core break a rule; its number is the place of the rule in its source."""
     order = [*RULES]

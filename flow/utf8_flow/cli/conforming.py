@@ -2,7 +2,7 @@
 
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -196,12 +196,15 @@ def _engine(name: str, core: "Core") -> "Engine":
 def _suite(
     engine: "Engine", spec: "DesignSpec", rules: CoreRules, core: CoreFiles, trial: Trial
 ) -> "Suite":
+    from utf8_sim.conformance.components import ComponentSuite
     from utf8_sim.conformance.suite import DecoderSuite
 
-    options: dict[str, Any] = {"rate": core.throughput}
-    suite = DecoderSuite(
-        engine, span=rules.error_span or AUTO, exhaustive=trial.exhaustive, **options
-    )
+    rate = core.throughput
+    if spec.component == "decoder" and spec.lanes == 1:
+        span = rules.error_span or AUTO
+        suite: Suite = DecoderSuite(engine, span=span, exhaustive=trial.exhaustive, rate=rate)
+    else:
+        suite = ComponentSuite(engine, rate=rate)
     if trial.rule is not None and trial.rule not in suite.card.results:
         names = ", ".join(suite.card.results)
         raise UsageError(f"unknown --rule {trial.rule!r}: choose from {names}")

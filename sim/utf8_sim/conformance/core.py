@@ -115,6 +115,8 @@ class Core:
 
     Attributes
     ----------
+    design : wiring.Component
+        The design that the core replaces.
     has : frozenset of str
         Our ports, and the names of output fields, that the core has.
     """
@@ -124,7 +126,7 @@ class Core:
     ) -> None:
         if not re.fullmatch(r"[A-Za-z_]\w*", top):
             raise UsageError(f"--top must be the name of a module, not {top!r}")
-        self._design, self._connections = design, connections
+        self.design, self._connections = design, connections
         self.component_name = component_of(design).name
         places = axi_places(design, interface_of(design))
         self._widths: dict[str, int] = {"clk": 1, "rst": 1}
@@ -150,7 +152,7 @@ class Core:
     def __getattr__(self, name: str) -> Any:
         if name in ("state", "State") or name.startswith("__"):
             raise AttributeError(name)
-        return getattr(self._design, name)
+        return getattr(self.design, name)
 
     @property
     def compared(self) -> list[str]:
@@ -166,7 +168,7 @@ class Core:
 
     def verilog(self) -> str:
         """The module with our ports around the core."""
-        outputs = set(AxiStream(self._design).outputs)
+        outputs = set(AxiStream(self.design).outputs)
         declared = ", ".join(
             f"{'output' if port in outputs else 'input'} wire [{width - 1}:0] {port}"
             for port, width in self._widths.items()

@@ -49,6 +49,9 @@ STALL = 0.5
 
 SEEDS = 16
 
+NEARLY = 0.99
+"""The part of the promised throughput that a run reaches whose last outputs come late."""
+
 HELD = 64
 """Cycles for which the consumer is not ready at first."""
 
@@ -303,7 +306,7 @@ class Suite(ABC):
         return self.bench.run(items).failed
 
     def _isolate_stalled(self, rule: str, texts: list[Columns], manner: Manner) -> None:
-        for text in texts:
+        for text in texts:  # the shortest first
             for seed in range(SEEDS):
                 seeded = replace(manner, seed=seed)
                 outcome = self.bench.run(text, seeded, all_of_it=True)
@@ -333,14 +336,15 @@ class Suite(ABC):
         inputs = {"rate-well-formed": self.well_formed(), "rate-hostile": self.hostile().items}
         for rule, items in inputs.items():
             outcome = self.bench.run(items, all_of_it=True)
-            pace = outcome.accepted / max(outcome.cycles, 1)
+            moved = {"inputs": outcome.accepted, "outputs": len_of(outcome.actual)}
+            busier = max(moved, key=lambda side: moved[side])
+            pace = moved[busier] / max(outcome.cycles, 1)
             result = self.card.results[rule]
-            result.measured = f"{pace:.3f} inputs per cycle"
+            result.measured = f"{min(pace, 1):.3f} {busier} per cycle"
             self.card.count(rule, outcome.accepted)
-            if pace < self._rate * 0.999:
+            if pace < self._rate * NEARLY:
                 note = f"{result.measured}, promised {self._rate:g}"
-                short = part(items, slice(64))
-                self._record(rule, [short], replace(Outcome(), message=note), None)
+                self._record(rule, [], replace(Outcome(), message=note), None)
 
     # --- reset and X ----------------------------------------------------------------------------
 

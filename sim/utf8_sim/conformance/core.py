@@ -38,7 +38,7 @@ CONNECTION = r"(~?)\s*([A-Za-z_]\w*)"
 TABLES = "ports", "parameters", "constants"
 
 YOSYS_SCRIPT = """\
-read_verilog -sv {files}
+read_verilog {options} {files}
 hierarchy -check -top {module}
 proc
 flatten
@@ -251,7 +251,8 @@ class VerilogCxxrtlEngine(CxxrtlEngine):
         def write(folder: Path) -> str:
             (folder / "wrapper.v").write_text(verilog)
             files = " ".join([*sources.write(folder), "wrapper.v"])
-            script = YOSYS_SCRIPT.format(files=files, module=sources.module)
+            options = "-sv" if sources.is_system_verilog else ""
+            script = YOSYS_SCRIPT.format(options=options, files=files, module=sources.module)
             (folder / "script.ys").write_text(script)
             run_yowasp(YOSYS, "-q", "script.ys", folder=folder)
             return (folder / "design.cxx").read_text()

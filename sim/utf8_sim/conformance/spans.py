@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -31,7 +31,10 @@ SURE = 0.9
 SWALLOWS = "swallows"
 """A core that drops the byte which reveals an error. No policy allows that."""
 
-NONE, UNEXPECTED = ErrorKind.NONE.value, ErrorKind.UNEXPECTED_CONTINUATION.value
+UNEXPECTED = ErrorKind.UNEXPECTED_CONTINUATION.value
+
+ERROR = -1
+"""An error among code points."""
 
 
 class SpanModel:
@@ -128,22 +131,28 @@ class Followed(NamedTuple):
     probes: int
 
 
-def followed_span(
-    profile: Profile, run: Callable[[bytes], list[Any]], shown: Callable[[Any], Any]
-) -> Followed:
+def followed_span(profile: Profile, run: Callable[[bytes], list[int]]) -> Followed:
     """The policy that explains most of a core's tokens.
 
-    ``run`` decodes a text with the core; ``shown`` is the part of a token that counts.
+    ``run`` decodes a text with the core: the code points, and :data:`ERROR` for errors.
     """
     texts = probes(profile)
-    actual = [[shown(token) for token in run(text)] for text in texts]
+    actual = [run(text) for text in texts]
     found = {
         span: sum(
-            [shown(token) for token in expected_tokens(text, profile, span)] == tokens
+            [
+                ERROR if token["error"] else token["code_point"]
+                for token in expected_tokens(text, profile, span)
+            ]
+            == tokens
             for text, tokens in zip(texts, actual, strict=True)
         )
         for span in [*SPANS, SWALLOWS]
     }
+    if any(ERROR in tokens for tokens in actual):
+        del found["silent"]
+    elif found["silent"]:
+        return Followed("silent", found["silent"], len(texts))
     best = max(found, key=lambda span: found[span])
     if found[best] < SURE * len(texts):  # a core with faults: no policy explains it
         best = max(GOLDEN, key=lambda span: found[span])

@@ -5,11 +5,12 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
 
-from utf8_hdl import ErrorSpan, Profile
+from utf8_hdl import ErrorKind, ErrorSpan, Profile
 from utf8_hdl.profile import REPLACEMENT
 
 from ..campaign import beginnings
@@ -18,6 +19,7 @@ from ..engines.icarus import IcarusEngine
 from ..golden.decoder import DecoderModel
 from ..golden.encoder import encode_as
 from ..golden.model import Transducer, feed_all
+from ..shown import named
 from ..stimulus import LAST, Piece, Stimulus
 from ..tools.words import plural
 from ..trace import Columns
@@ -33,7 +35,16 @@ from .cases import (
 )
 from .rules import FIELD_RULES, Rule, broken_rule, decoder_rules
 from .scorecard import Failure, Scorecard
-from .spans import SWALLOWS, Followed, SpanModel, compared_fields, followed_span, probes
+from .spans import (
+    ERROR,
+    SWALLOWS,
+    Followed,
+    SpanModel,
+    compared_fields,
+    expected_tokens,
+    followed_span,
+    probes,
+)
 from .texts import Texts, joined, len_of, part
 
 MAX_FAILURES = 64
@@ -125,6 +136,10 @@ class Suite(ABC):
         """The rule that a failed run breaks; ``pool`` is the rule that its texts try."""
         del outcome, texts
         return pool
+
+    def cuts(self, text: Columns) -> Sequence[int]:
+        """The numbers of inputs at which a text may be cut to make it shorter."""
+        return range(len(text[LAST]) + 1)
 
     def count(self, pool: str, items: Columns) -> None:
         """Count the cases of some inputs that were decoded."""
@@ -251,7 +266,7 @@ class Suite(ABC):
         found = True
         while found:
             found = False
-            for shorter in _shorter(texts):
+            for shorter in _shorter(texts, self.cuts):
                 tried = self.bench.run(joined(shorter), all_of_it=True)
                 if tried.failed:
                     texts, outcome, found = shorter, tried, True
@@ -382,24 +397,27 @@ class Suite(ABC):
             self.card.results["defined"].missing = "only Icarus Verilog has X"
 
 
-def _shorter(texts: list[Columns]) -> Iterator[list[Columns]]:
-    """The same without one text, or without some inputs of a text: first many, then single ones."""
+def _shorter(
+    texts: list[Columns], cuts: Callable[[Columns], Sequence[int]]
+) -> Iterator[list[Columns]]:
+    """The same without one text, or without a part of a text: first large parts, then small ones.
+
+    ``cuts`` are the numbers of inputs at which a part may begin or end.
+    """
     if len(texts) > 1:
         for number in range(len(texts)):
             yield texts[:number] + texts[number + 1 :]
     for number, text in enumerate(texts):
-        size = len(text[LAST])
-        chunk = max(1, size // 2)
-        while size > 1:
-            for begin in range(0, size, chunk):
-                kept = np.ones(size, dtype=bool)
-                kept[begin : begin + chunk] = False
+        places = cuts(text)
+        chunk = (len(places) - 1) // 2
+        while chunk:
+            for first in range(0, len(places) - 1, chunk):
+                kept = np.ones(len(text[LAST]), dtype=bool)
+                kept[places[first] : places[min(first + chunk, len(places) - 1)]] = False
                 if kept.any():
                     shorter = {name: column[kept] for name, column in text.items()}
                     shorter[LAST][-1] = text[LAST][-1]
                     yield [*texts[:number], shorter, *texts[number + 1 :]]
-            if chunk == 1:
-                break
             chunk //= 2
 
 
@@ -471,29 +489,20 @@ class DecoderSuite(Suite):
         """The policy that the core follows."""
         has_error = "o.error" in self.bench.compared
 
-        def run(text: bytes) -> list[dict[str, int]]:
+        def run(text: bytes) -> list[int]:
             taken = self.bench.run(Texts.of_bytes([text]).items, all_of_it=True).actual
-            rows = zip(taken["o.error"].tolist(), taken["o.code_point"].tolist(), strict=True)
-            return [{"error": error, "code_point": value} for error, value in rows]
+            if not taken:
+                return []
+            values = taken["o.code_point"].astype(np.int64)
+            errors = taken["o.error"] != 0 if has_error else values == REPLACEMENT
+            return np.where(errors, ERROR, values).tolist()
 
-        def shown(token: dict[str, int]) -> int:
-            return -1 if has_error and token["error"] else token["code_point"]
-
-        return followed_span(self._profile, run, shown)
+        return followed_span(self._profile, run)
 
     def shown(self, outputs: Columns) -> list[str]:
-        """Tokens, also with a code point of an error that is not U+FFFD, and with ``last``."""
-        if not outputs:
-            return []
-        lines = super().shown(outputs)
-        fields = (outputs[name].tolist() for name in ("o.error", "o.code_point", "o.last"))
-        has_last = "o.last" in self.bench.compared
-        for number, (error, value, last) in enumerate(
-            zip(*(field[:MAX_SHOWN] for field in fields), strict=True)
-        ):
-            lines[number] += f" with U+{value:04X}" if error and value != REPLACEMENT else ""
-            lines[number] += " last" if last and has_last else ""
-        return lines
+        """Tokens, as far as the core has their fields."""
+        compared = {name.removeprefix("o.") for name in self.bench.compared}
+        return [show_fields(row, compared) for row in _rows(outputs)[:MAX_SHOWN]]
 
     def _texts(self, texts: Sequence[bytes]) -> Texts:
         """Texts as inputs; without an end of text, an ``A`` reveals an unfinished sequence."""
@@ -545,6 +554,11 @@ class DecoderSuite(Suite):
         starts = [start for start in beginnings(self._profile) if start]
         return Texts.of_bytes(starts).without_ends()
 
+    def cuts(self, text: Columns) -> Sequence[int]:
+        """The ends of the golden model's tokens: what is left tries no other rule."""
+        tokens = expected_tokens(bytes(text["i.data"]), self._profile, "maximal-subpart")
+        return [0, *accumulate(token["length"] for token in tokens)]
+
     def count(self, pool: str, items: Columns) -> None:
         if len(items[LAST]):
             self._count_tokens(items)
@@ -563,7 +577,8 @@ class DecoderSuite(Suite):
         if self._span == "silent":
             text = bytes(outcome.inputs["i.data"])
             if (error := first_errors([text], self._profile)[0]) != "mixed":
-                return error
+                has_ends = "s_axis_tlast" in self.bench.has
+                return error if has_ends or error != "cut-by-end" else "truncated"
         rule = broken_rule(expected, actual, fields, any_replacement=self._masks_errors)
         return rule or "mixed"
 
@@ -579,7 +594,21 @@ class DecoderSuite(Suite):
                 self.bench.compared = [pin for pin in self.bench.compared if pin != f"o.{name}"]
 
 
+def show_fields(token: dict[str, int], compared: Collection[str]) -> str:
+    """A token for humans, with some of its fields."""
+    value = token["code_point"]
+    if token["error"] and "error" in compared:
+        kind = f" {ErrorKind(token['kind']).label}" if "kind" in compared else ""
+        words = f"error{kind}" + (f" with U+{value:04X}" if value != REPLACEMENT else "")
+    else:
+        words = named(value)
+    if "length" in compared:
+        words += f" ({plural(token['length'], 'byte')})"
+    return words + " last" * ("last" in compared and token["last"])
+
+
 def _rows(outputs: Columns) -> list[dict[str, int]]:
+    """Outputs as dictionaries of their fields."""
     names = [name.removeprefix("o.") for name in outputs]
     rows = zip(*(column.tolist() for column in outputs.values()), strict=True)
     return [dict(zip(names, row, strict=True)) for row in rows]

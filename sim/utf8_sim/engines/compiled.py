@@ -188,6 +188,8 @@ class VerilatorEngine(Engine):
             lambda port: state if port == "state" else port,
         )
         options = ["--cc", "-O3", "--prefix", "Vdesign", "--top-module", module, "-Wno-fatal"]
+        if sources and not sources.is_system_verilog:
+            options.append("+1364-2005ext+v")
 
         def build(folder: Path) -> Path:
             (folder / "design.v").write_text(verilog)

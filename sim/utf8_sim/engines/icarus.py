@@ -43,7 +43,10 @@ class IcarusEngine(Engine):
         ports = self._bench.ports_vh(sources.module if sources else module_name(design))
         item_bits = FIELD * len(self._bench.driven)
         settings = [f"-DWINDOW={WINDOW}", f"-DITEM_BITS={item_bits}"]
-        options = ["-g2012" if sources else "-g2001", "-s", "bench", "-I", ".", *settings]
+        language = "-g2001"
+        if sources:
+            language = "-g2012" if sources.is_system_verilog else "-g2005"
+        options = [language, "-s", "bench", "-I", ".", *settings]
 
         def build(folder: Path) -> Path:
             (folder / "design.v").write_text(verilog)

@@ -1,5 +1,6 @@
 """The source files of a core that is not ours, for any simulator."""
 
+import re
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -13,6 +14,9 @@ INCLUDED = ".v", ".sv", ".vh", ".svh", ".h", ".inc", ".mem", ".hex"
 """Endings of the files that a source file may include, if they are in its folder."""
 
 VHDL = ".vhd", ".vhdl"
+
+SYSTEM_VERILOG = rb"\b(logic|always_ff|always_comb|typedef|package|import|enum|struct)\b"
+"""Words by which a file ``.v`` is in SystemVerilog. Verilog may use its other words as names."""
 
 
 class Sources:
@@ -52,19 +56,25 @@ class Sources:
         is_vhdl = [path.suffix.lower() in VHDL for path in self._paths]
         if any(is_vhdl) and not all(is_vhdl):
             raise UsageError("give files in Verilog or in VHDL, not both")
+        #: True if the language is SystemVerilog.
+        self.is_system_verilog = any(
+            path.suffix == ".sv" or re.search(SYSTEM_VERILOG, path.read_bytes())
+            for path in self._paths
+        )
         if any(is_vhdl):
+            self.is_system_verilog = False
             self._translate()
 
     @cached_property
     def key(self) -> list[str | bytes]:
         return [self.module, *self._compiled, *self._copies, *self._copies.values()]
 
-    def write(self, folder: Path, *, includes: bool = True) -> list[str]:
+    def write(self, folder: Path) -> list[str]:
         """Copy the files into a folder; return the arguments of a compiler that runs there."""
         for name, content in self._copies.items():
             (folder / name).parent.mkdir(exist_ok=True)
             (folder / name).write_bytes(content)
-        return [*self._includes, *self._compiled] if includes else self._compiled
+        return [*self._includes, *self._compiled]
 
     def _translate(self) -> None:
         """Replace files in VHDL by a file in Verilog, from GHDL's synthesis."""

@@ -29,6 +29,9 @@ module wrong_decoder #(
     localparam STALLS = 23, STABLE = 24, VALID_FIRST = 25, HANG = 26, RATE = 27;
     localparam RATE_HOSTILE = 28, RESET = 29, QUIET = 30, DEFINED = 31;
 
+`ifdef YOSYS
+    localparam bug = BUG;
+`else
     integer bug, file, found;
     initial begin
         bug = BUG;
@@ -38,6 +41,7 @@ module wrong_decoder #(
             $fclose(file);
         end
     end
+`endif
 
     // Tokens that wait: last, length, kind, value.
     reg [31:0] queue[0:15];

@@ -1,14 +1,20 @@
 """`utf8-hdl conform`: right cores pass, and each rule is broken by a core that is named by it."""
 
 import json
+import shlex
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
-from command import run
+from command import assert_refused, run
 from needs import each_engine, needs_icarus, needs_verilator
+from utf8_flow.cli import conforming
 from utf8_hdl import UNICODE
+from utf8_sim.conformance import SPANS
+from utf8_sim.conformance.core import ENGINES
 from utf8_sim.conformance.rules import decoder_rules
+from utf8_sim.tools.programs import find
 
 ROOT = Path(__file__).parents[2]
 WRONG = Path(__file__).with_name("wrong_decoder.v")
@@ -80,7 +86,7 @@ def test_right_core_passes(folder):
 def test_our_decoders_pass_every_text_of_three_bytes(folder, compact):
     name = f"utf8_{compact}decoder"
     verilog = ROOT / "verilog" / f"{name}.v"
-    result = run("conform", verilog, "--top", name, "--exhaustive", 3)
+    result = run("conform", verilog, "--top", name, "--every-text", 3)
     assert result.status == 0, result.out
 
 
@@ -114,3 +120,206 @@ def test_undefined_output_is_found(folder):
     _, rows = scorecard("--engine", "icarus", "--rule", "defined", "--ports", "map.toml")
     assert failed(rows) == {"defined"}
     assert "m_axis_tdata is" in rows["defined"]["note"]
+
+
+def test_names_on_the_command_line_equal_those_of_the_code():
+    """The options repeat them, because help must not import these modules."""
+    assert (*SPANS,) == conforming.SPANS
+    assert (*ENGINES,) == conforming.ENGINES
+
+
+POLICIES = {
+    "maximal-subpart": "error, U+0041 A",
+    "whole-sequence": "error, U+0041 A",
+    "each-byte": "error, error, U+0041 A",
+    "first-byte": "error, U+0041 A",
+    "silent": "U+0041 A",
+}
+
+
+@needs_icarus
+@pytest.mark.sample(1)
+@pytest.mark.parametrize("span", POLICIES)
+def test_each_policy_has_its_own_tokens(folder, span):
+    words = ["--engine", "icarus", "--hex", "E2 82 41", "--without", "kind,length,last"]
+    result = run(*CORE, *words, "--error-span", span)
+    expected = POLICIES[span]
+    assert f"expected    {expected}\n" in result.out
+    actual = "U+FFFD �" if span == "silent" else "error"
+    assert f"actual      {actual}, U+0041 A\n" in result.out
+    assert result.status == (expected != "error, U+0041 A")
+
+
+@LONG
+@needs_icarus
+def test_command_to_paste_repeats_the_failure(folder):
+    Path("map.toml").write_text("[parameters]\nBUG = 15\n")
+    words = ["--engine", "icarus", "--ports", "map.toml", "--rule", "kept-byte"]
+    result, _ = scorecard(*words)
+    [line] = [line for line in result.out.splitlines() if line.split()[:1] == ["repeat"]]
+    result = run(*shlex.split(line)[2:])
+    assert result.status == 1
+    assert "breaks the rule 'kept-byte'" in result.out
+
+
+OTHERS = {
+    "encoder": ["utf8_encoder.v", "--top", "utf8_encoder", "--component", "encoder"],
+    "validator": ["utf8_validator_8.v", "--top", "utf8_validator_8", "--component", "validator"],
+    "decoder, 8 lanes": ["utf8_decoder_8.v", "--top", "utf8_decoder_8", "--lanes", "8"],
+    "transcoder": ["utf8_transcoder_8.v", "--top=utf8_transcoder_8", "--component=transcoder"],
+}
+
+
+@LONG
+@needs_verilator
+@pytest.mark.parametrize("name", OTHERS)
+def test_our_other_components_pass(folder, name):
+    file, *words = OTHERS[name]
+    result = run("conform", ROOT / "verilog" / file, *words)
+    assert result.status == 0, result.out
+
+
+@LONG
+@needs_verilator
+@pytest.mark.parametrize(
+    ("name", "good", "bad", "rule"),
+    [
+        ("encoder", "assign m_axis_tdata = ", "assign m_axis_tdata = 8'd1 ^ ", "every-character"),
+        ("validator", "assign m_axis_tlast = ", "assign m_axis_tlast = 1'b0 & ", "short-texts"),
+    ],
+)
+def test_other_broken_components_fail(folder, name, good, bad, rule):
+    file, *words = OTHERS[name]
+    text = (ROOT / "verilog" / file).read_text()
+    assert text.count(good) == 1
+    Path(file).write_text(text.replace(good, bad))
+    result = run("conform", file, *words, "--rule", rule, "--json", "card.json")
+    assert result.status == 1
+    [row] = json.loads(Path("card.json").read_text())["rules"]
+    assert row["verdict"] == "fail"
+
+
+ODD = """
+module odd #(parameter WIDTH = 21) (
+  input clock, input reset_n, input enable, input [7:0] octet, input strobe,
+  output [WIDTH-1:0] value, output done, output bad
+);
+  wire [31:0] data; wire [7:0] user;
+  wrong_decoder core (
+    .clk(clock), .rst(~reset_n), .s_axis_tdata(octet), .s_axis_tvalid(strobe & enable),
+    .s_axis_tlast(1'b0), .m_axis_tready(1'b1), .m_axis_tdata(data), .m_axis_tvalid(done),
+    .m_axis_tuser(user)
+  );
+  assign value = data;
+  assign bad = ~user[0];
+endmodule
+"""
+
+MAP = """
+[ports]
+clk = "clock"
+rst = "~reset_n"
+s_axis_tdata = "octet"
+s_axis_tvalid = "strobe"
+m_axis_tvalid = "done"
+code_point = "value"
+error = "~bad"
+[parameters]
+WIDTH = 24
+[constants]
+enable = 1
+"""
+
+
+@each_engine("verilator", "cxxrtl", "icarus")
+@pytest.mark.sample(1)
+def test_core_with_other_ports_passes(folder, engine):
+    Path("odd.v").write_text(ODD)
+    Path("map.toml").write_text(MAP)
+    words = ["--without", "ready,last,kind,length", "--ports", "map.toml", "--engine", engine]
+    result = run("conform", "odd.v", WRONG, "--top", "odd", *words, "--hex", "41 C3 A9 FF E2 82 41")
+    tokens = "U+0041 A, U+00E9 é, error, error, U+0041 A"
+    assert f"expected    {tokens}\nactual      {tokens}\n" in result.out
+    assert result.status == 0
+
+
+@needs_icarus
+@pytest.mark.skipif(not find("ghdl"), reason="not installed: ghdl")
+@LONG
+def test_core_in_vhdl_passes(folder):
+    """Its characters are those of ASCII; other bytes are errors, as they are for ASCII alone."""
+    Path("ascii.vhd").write_text(ASCII_DECODER)
+    words = ["--without", "ready,last,kind,length", "--engine", "icarus"]
+    result = run("conform", "ascii.vhd", "--top", "ascii", *words, "--rule", "1-byte")
+    assert result.status == 0, result.out
+    result = run("conform", "ascii.vhd", "--top", "ascii", *words, "--hex", "C3 A9")
+    assert result.status == 1
+
+
+ASCII_DECODER = """
+library ieee;
+use ieee.std_logic_1164.all;
+entity ascii is port (
+  clk, rst, s_axis_tvalid : in std_logic;
+  s_axis_tdata : in std_logic_vector(7 downto 0);
+  m_axis_tvalid : out std_logic;
+  m_axis_tdata : out std_logic_vector(31 downto 0);
+  m_axis_tuser : out std_logic_vector(7 downto 0));
+end entity;
+architecture rtl of ascii is begin
+  process (clk) begin
+    if rising_edge(clk) then
+      m_axis_tvalid <= s_axis_tvalid and not rst;
+      m_axis_tdata <= (others => '0');
+      m_axis_tdata(7 downto 0) <= s_axis_tdata;
+      m_axis_tuser <= "0000000" & s_axis_tdata(7);
+    end if;
+  end process;
+end architecture;
+"""
+
+
+@needs_icarus
+def test_files_of_a_scorecard(folder):
+    names = {"--json": "-", "--junit": "card.xml", "--badge": "badge.json"}
+    words = [word for pair in names.items() for word in pair]
+    result = run(*CORE, "--engine", "icarus", "--rule", "quiet-reset", *words)
+    assert result.status == 0
+    assert json.loads(result.out)["rules"][0]["rule"] == "quiet-reset"
+    suite = ElementTree.parse("card.xml").getroot()
+    assert (suite.get("tests"), suite.get("failures")) == ("1", "0")
+    badge = json.loads(Path("badge.json").read_text())
+    assert badge["message"] == "1 of 1 rules"
+
+
+REFUSALS = [
+    ("", "Missing option '--top'"),
+    ("--top 'a b'", "--top must be the name of a module, not 'a b'"),
+    ("--top wrong_decoder --without tkind", "unknown port 'tkind' of --without: choose from ready"),
+    ("--top wrong_decoder --rule a", "unknown --rule 'a': choose from 1-byte, 2-byte"),
+    ("--top wrong_decoder --engine amaranth", "unknown --engine 'amaranth': choose from auto, ver"),
+    ("--top wrong_decoder --ports a.toml", "cannot read 'a.toml': No such file or directory"),
+    ("--top wrong_decoder --ports bad.toml", "--ports 'bad.toml' is not TOML: "),
+    ("--top wrong_decoder --ports odd.toml", "--ports 'odd.toml' has tables ports, parameters, c"),
+    ("--top wrong_decoder --ports name.toml", "clk must be the name of a port, after ~ if it is"),
+    ("--top wrong_decoder --seed 1", "--seed has no effect without an input"),
+    ("--top wrong_decoder --hex 41 --junit o", "--junit has no effect with an input"),
+    ("--top wrong_decoder --every-text 4", "less than or equal to 3"),
+    ("--top wrong_decoder --component encoder --every-text 1", "except for a decoder with one lan"),
+    ("--top wrong_decoder --compact", "--compact has no effect for a core: its ports are the same"),
+    ("--top wrong_decoder --component validator --error-span silent", "--error-span silent is for"),
+    ("--top nothing --engine icarus", "iverilog failed (exit status"),
+]
+
+
+@pytest.mark.sample(4)
+@pytest.mark.parametrize(("words", "message"), REFUSALS, ids=[message for _, message in REFUSALS])
+def test_wrong_usage_is_refused(folder, words, message):
+    Path("bad.toml").write_text("a b")
+    Path("odd.toml").write_text("[port]\n")
+    Path("name.toml").write_text("[ports]\nclk = 'a.b'\n")
+    assert_refused(run("conform", WRONG, *shlex.split(words)), message)
+
+
+def test_missing_file_is_refused(folder):
+    assert_refused(run("conform", "a.v", "--top", "a"), "cannot read 'a.v': No such file")

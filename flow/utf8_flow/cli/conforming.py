@@ -9,7 +9,7 @@ import typer
 from utf8_sim.tools.errors import UsageError
 
 from .choices import Design, InlineInput, Rules, reject_inapplicable
-from .options import choice, command, option, output_file
+from .options import OWNERS, choice, command, option, output_file
 from .output import check_outputs
 
 if TYPE_CHECKING:
@@ -23,6 +23,12 @@ if TYPE_CHECKING:
 app = typer.Typer()
 
 AUTO = "auto"
+
+SPANS = "maximal-subpart", "whole-sequence", "each-byte", "first-byte", "silent"
+"""Names of the policies about the span of an error."""
+
+ENGINES = "verilator", "cxxrtl", "icarus"
+"""Simulators of Verilog, the fastest first."""
 
 
 @dataclass
@@ -54,9 +60,9 @@ class CoreRules(Rules):
 
     error_span: str | None = choice(
         AUTO,
-        "utf8_sim.conformance.spans:SPANS",
-        "Bytes that one error of a decoder covers; auto: judge by the policy that the core "
-        "follows, and report it.",
+        SPANS,
+        f"{OWNERS}: bytes that one error covers. auto: those of the core's own policy, which is "
+        "reported. The last three are for a decoder only.",
         also=[AUTO],
     )
 
@@ -85,12 +91,12 @@ class Trial:
 
     engine: str = choice(
         AUTO,
-        "utf8_sim.conformance.core:ENGINES",
+        ENGINES,
         "Simulator; auto: the first of these that is installed.",
         also=[AUTO],
     )
     rule: str | None = option(None, "Run the inputs of this rule only.", metavar="NAME")
-    exhaustive: int = option(
+    every_text: int = option(
         0, "For a decoder: also every text of up to N bytes.", metavar="N", min=0, max=3
     )
     stall_input: float = option(
@@ -150,7 +156,7 @@ def conform(
         context,
         [spec],
         compact="for a core: its ports are the same",
-        exhaustive=not is_decoder and "but for a decoder with one lane",
+        every_text=not is_decoder and "except for a decoder with one lane",
         rule=is_typed and "with an input",
         **dict.fromkeys(
             ("stall_input", "stall_output", "seed"), not is_typed and "without an input"
@@ -171,7 +177,6 @@ def conform(
 
 def _engine(name: str, core: "Core") -> "Engine":
     """The simulator; by default the fastest that is installed."""
-    from utf8_sim.conformance.core import ENGINES
     from utf8_sim.tools.errors import ToolError
     from utf8_sim.tools.programs import find
 
@@ -202,7 +207,7 @@ def _suite(
     rate = core.throughput
     if spec.component == "decoder" and spec.lanes == 1:
         span = rules.error_span or AUTO
-        suite: Suite = DecoderSuite(engine, span=span, exhaustive=trial.exhaustive, rate=rate)
+        suite: Suite = DecoderSuite(engine, span=span, exhaustive=trial.every_text, rate=rate)
     else:
         suite = ComponentSuite(engine, rate=rate)
     if trial.rule is not None and trial.rule not in suite.card.results:

@@ -32,7 +32,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": MAX_WIDTH},
 )
-for part in (simulation, conforming, generation, proving, synthesis):
+for part in (simulation, generation, conforming, proving, synthesis):
     app.add_typer(part.app)
 
 

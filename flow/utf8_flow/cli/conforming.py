@@ -141,9 +141,9 @@ def conform(
     trial: Trial,
     kept: Scorecards,
 ) -> None:
-    """Compare any core with the golden model, by its outputs and not by cycles.
+    """Compare any core with the golden model, by outputs.
 
-    The FILEs are in Verilog, SystemVerilog or VHDL, and have the ports that utf8-hdl generate
+    Cycles do not matter. The FILEs are in Verilog, SystemVerilog or VHDL, and have the ports that utf8-hdl generate
     gives, or some of them. The result is a scorecard: for each rule pass, fail or not applicable,
     and the shortest input that fails. With --text, --hex or --code-points only this input is run.
     """

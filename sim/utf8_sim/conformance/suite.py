@@ -582,6 +582,8 @@ class DecoderSuite(Suite):
         if self._span == "silent":
             text = bytes(outcome.inputs["i.data"])
             if (error := first_errors([text], self._profile)[0]) != "mixed":
+                if len(actual) < len(expected):
+                    return "kept-byte"
                 has_ends = "s_axis_tlast" in self.bench.has
                 return error if has_ends or error != "cut-by-end" else "truncated"
         rule = broken_rule(expected, actual, fields, any_replacement=self._masks_errors)

@@ -45,7 +45,7 @@ CONTENTS = {
     "Begin": ["site/live", "docs/learn", "docs/choose"],
     "Use": [
         *("decoder", "lanes", "transcoding", "composition", "profiles", "integration"),
-        *("simulate", "python", "engines", "demo"),
+        *("simulate", "conformance", "python", "engines", "demo"),
     ],
     "Trust": ["docs/proofs", "docs/synthesis", "docs/benchmark", "docs/cluster"],
     "Data sheets": ["verilog/README", *sorted(SHEETS)],

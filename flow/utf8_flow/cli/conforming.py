@@ -143,9 +143,10 @@ def conform(
 ) -> None:
     """Compare any core with the golden model, by outputs.
 
-    Cycles do not matter. The FILEs are in Verilog, SystemVerilog or VHDL, and have the ports that utf8-hdl generate
-    gives, or some of them. The result is a scorecard: for each rule pass, fail or not applicable,
-    and the shortest input that fails. With --text, --hex or --code-points only this input is run.
+    Cycles do not matter. The FILEs are in Verilog, SystemVerilog or VHDL, and have the ports that
+    utf8-hdl generate gives, or some of them. The result is a scorecard: for each rule pass, fail or
+    not applicable, and the shortest input that fails. With --text, --hex or --code-points only this
+    input is run.
     """
     from utf8_sim.conformance.core import Connections, Core
 

@@ -47,8 +47,8 @@ from .spans import (
 )
 from .texts import Texts, joined, len_of, part
 
-MAX_FAILURES = 64
-"""Failures in a pool after which its other texts are left out."""
+STEADY = 16
+"""Failures in a pool after which twice as many texts are left out after each."""
 
 ALIKE = 3
 """Failures of the same kind in a pool that are shortened; the others only count."""
@@ -209,10 +209,10 @@ class Suite(ABC):
             self._run_pool("", fresh[number : number + 1])
 
     def _run_pool(self, pool: str, texts: Texts) -> None:
-        """Run texts one after the other; after a failure continue with the next text."""
+        """Run texts one after the other; after a failure continue with another text."""
         begins = texts.begins
         first = failures = 0
-        while first < len(texts) and failures < MAX_FAILURES:
+        while first < len(texts):
             items = texts[first:].items
             outcome = self.bench.run(items)
             if not outcome.failed:
@@ -225,7 +225,7 @@ class Suite(ABC):
             self.count(pool, part(items, slice(begins[failing + 1] - begins[first])))
             self._isolate(pool, texts[first : failing + 1])
             failures += 1
-            first = failing + 1
+            first = failing + (1 << failures // STEADY)
 
     def _learn_patience(self, outcome: Outcome) -> None:
         """After long runs, the silence after which a run is over follows from the core's pace."""

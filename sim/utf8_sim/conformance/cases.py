@@ -95,13 +95,17 @@ def mixed(profile: Profile) -> list[bytes]:
 
 
 def hostile(profile: Profile) -> list[bytes]:
-    """Every class of bytes in every state, and every text of two bytes, without duplicates."""
+    """Every class of bytes in every state, and every text of two bytes, without duplicates.
+
+    Whole sequences come first, because texts are left out where many fail; then the shortest.
+    """
     edges = edges_of(byte_classes(profile))
     starts = beginnings(profile)
     texts = [bytes([byte]) for byte in range(256)]
     texts += [bytes(pair) for pair in product(range(256), repeat=2)]
     texts += [bytes(three) for three in product(edges, repeat=3)]
-    texts += boundary_encodings(profile)
+    whole = {*boundary_encodings(profile)}
+    texts += whole
     texts += [
         start + bytes([byte]) + tail
         for start in starts
@@ -110,7 +114,7 @@ def hostile(profile: Profile) -> list[bytes]:
     ]
     texts += [start + encoding for start in starts for encoding in _one_of_each(profile)]
     texts += [text + character for text in starts for character in _one_of_each(profile)]
-    return sorted(dict.fromkeys(filter(None, texts)), key=len)
+    return sorted({*texts} - {b""}, key=lambda text: (text not in whole, len(text), text))
 
 
 def _one_of_each(profile: Profile) -> list[bytes]:

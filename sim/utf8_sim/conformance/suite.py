@@ -77,6 +77,12 @@ MAX_SHOWN = 64
 
 Progress = Callable[[str], None]
 
+Cuts = Callable[[Columns], Sequence[int]]
+"""The numbers of inputs at which a text may be cut."""
+
+Shorter = Callable[[list[Columns], Cuts], Iterator[list[Columns]]]
+"""Texts that are shorter than some."""
+
 
 class Suite(ABC):
     """The rules that every component has; a subclass adds its own.
@@ -252,7 +258,11 @@ class Suite(ABC):
             self.card.fail(causes[0])
             return
         if manner is None:
-            some, outcome = self._shortened(some, outcome)
+            # Inside a text, what is left out must not change the rule: else one fault of a core
+            # with several would hide the others.
+            some, outcome = self._shortened(_without_ends, pool, "", some, outcome)
+            rule = self._named(pool, outcome, len(some))
+            some, outcome = self._shortened(_without_parts, pool, rule, some, outcome)
         rule = self._named(pool, outcome, len(some))
         del causes[: len(causes) - ALIKE + 1]
         causes.append(rule)
@@ -266,15 +276,17 @@ class Suite(ABC):
             return "no-hang" if "no-hang" in self.card.results else pool
         return self.rule_of(pool, outcome, texts)
 
-    def _shortened(self, texts: list[Columns], outcome: Outcome) -> tuple[list[Columns], Outcome]:
-        """Leave out texts and inputs while the outputs are wrong: the rest names the rule best."""
+    def _shortened(
+        self, shorter: Shorter, pool: str, rule: str, texts: list[Columns], outcome: Outcome
+    ) -> tuple[list[Columns], Outcome]:
+        """Leave out texts and inputs while a rule is broken: the given one, or any."""
         found = True
         while found:
             found = False
-            for shorter in _shorter(texts, self.cuts):
-                tried = self.bench.run(joined(shorter), all_of_it=True)
-                if tried.failed:
-                    texts, outcome, found = shorter, tried, True
+            for tried in shorter(texts, self.cuts):
+                result = self.bench.run(joined(tried), all_of_it=True)
+                if result.failed and rule in ("", self._named(pool, result, len(tried))):
+                    texts, outcome, found = tried, result, True
                     break
         return texts, outcome
 
@@ -402,16 +414,22 @@ class Suite(ABC):
             self.card.results["defined"].missing = "only Icarus Verilog has X"
 
 
-def _shorter(
-    texts: list[Columns], cuts: Callable[[Columns], Sequence[int]]
-) -> Iterator[list[Columns]]:
-    """The same without one text, or without a part of a text: first large parts, then small ones.
-
-    ``cuts`` are the numbers of inputs at which a part may begin or end.
-    """
+def _without_ends(texts: list[Columns], cuts: Cuts) -> Iterator[list[Columns]]:
+    """The same without some texts, or without the beginning or the end of a text."""
     if len(texts) > 1:
         for number in range(len(texts)):
             yield texts[:number] + texts[number + 1 :]
+    for number, text in enumerate(texts):
+        places = cuts(text)
+        size = (len(places) - 1) // 2
+        while size:
+            for rows in (slice(places[size], None), slice(places[-1 - size])):
+                yield [*texts[:number], _ended_as(text, part(text, rows)), *texts[number + 1 :]]
+            size //= 2
+
+
+def _without_parts(texts: list[Columns], cuts: Cuts) -> Iterator[list[Columns]]:
+    """The same without a part of a text: first large parts, then small ones."""
     for number, text in enumerate(texts):
         places = cuts(text)
         chunk = (len(places) - 1) // 2
@@ -421,9 +439,15 @@ def _shorter(
                 kept[places[first] : places[min(first + chunk, len(places) - 1)]] = False
                 if kept.any():
                     shorter = {name: column[kept] for name, column in text.items()}
-                    shorter[LAST][-1] = text[LAST][-1]
-                    yield [*texts[:number], shorter, *texts[number + 1 :]]
+                    yield [*texts[:number], _ended_as(text, shorter), *texts[number + 1 :]]
             chunk //= 2
+
+
+def _ended_as(text: Columns, shorter: Columns) -> Columns:
+    """A shorter text with the end of the longer one."""
+    last = shorter[LAST].copy()
+    last[-1] = text[LAST][-1]
+    return shorter | {LAST: last}
 
 
 class DecoderSuite(Suite):

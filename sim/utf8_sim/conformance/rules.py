@@ -140,6 +140,8 @@ def broken_rule(
             if token[name] != other[name]
             and not (any_replacement and name == "code_point" and is_error(token))
         }
+        if {"kind", "length"} <= wrong:  # an error about other bytes: some were lost
+            return "kept-byte"
         return next((rule for name, rule in FIELD_RULES.items() if name in wrong), "")
     values, others = (
         [-1 if is_error(token) else token["code_point"] for token in side]

@@ -103,10 +103,10 @@ def test_wrong_core_breaks_its_rule(folder, rule):
 
 @LONG
 @needs_verilator
-@pytest.mark.parametrize("rule", [rule for rule in RULES if not rule[0].isdigit()])
+@pytest.mark.parametrize(
+    "rule", [name for name in RULES if name[0].isalpha() and name != "defined"]
+)
 def test_wrong_core_breaks_no_other_rule(folder, rule):
-    if rule == "defined":
-        pytest.skip("Verilator has no X")
     break_rule(folder, rule)
     _, rows = scorecard("--engine", "verilator", *options_of(rule))
     assert rule in failed(rows)

@@ -145,9 +145,9 @@ class Suite(ABC):
         """Inputs after which a text is not complete."""
 
     def rule_of(self, pool: str, outcome: Outcome, texts: int) -> str:
-        """The rule that a failed run breaks; ``pool`` is the rule that its texts try."""
+        """The rule that a failed run breaks; ``pool`` is the rule that its texts try, if known."""
         del outcome, texts
-        return pool
+        return pool or next(iter(self.card.results))
 
     def cuts(self, text: Columns) -> Sequence[int]:
         """The numbers of inputs at which a text may be cut to make it shorter."""

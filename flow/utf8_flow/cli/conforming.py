@@ -203,7 +203,7 @@ def _suite(
     engine: "Engine", spec: "DesignSpec", rules: CoreRules, core: CoreFiles, trial: Trial
 ) -> "Suite":
     from utf8_sim.conformance.components import ComponentSuite
-    from utf8_sim.conformance.suite import DecoderSuite
+    from utf8_sim.conformance.decoder import DecoderSuite
 
     rate = core.throughput
     if spec.component == "decoder" and spec.lanes == 1:
@@ -239,7 +239,7 @@ def _facts(files: list[str], core: CoreFiles, spec: "DesignSpec", engine: str) -
 
 def _run_input(suite: "Suite", typed: InlineInput, trial: Trial) -> None:
     """Run one input, and show expected and actual outputs."""
-    from utf8_sim.conformance.bench import Manner
+    from utf8_sim.conformance.bench import Drive
 
     from ..terminal import VerificationFailed, report_console
     from ..verify.conformance import print_one
@@ -247,8 +247,8 @@ def _run_input(suite: "Suite", typed: InlineInput, trial: Trial) -> None:
 
     part = typed_part(typed, suite.engine)
     assert part
-    manner = Manner(trial.stall_input, trial.stall_output, trial.seed)
-    rule, failure = suite.run_pieces(part.pieces(), manner)
+    drive = Drive(trial.stall_input, trial.stall_output, trial.seed)
+    rule, failure = suite.run_input(part.pieces(), drive)
     print_one(report_console(), rule, failure)
     if rule:
         raise VerificationFailed

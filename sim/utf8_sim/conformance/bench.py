@@ -1,4 +1,4 @@
-"""Runs a core on texts, and compares its outputs with the golden model's, without clocks."""
+"""Runs a core in a simulator, and compares its outputs with the golden model's, not its cycles."""
 
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -14,32 +14,33 @@ from ..trace import Columns, Trace
 from .texts import joined, len_of, part
 
 WATCHDOG = 256
-"""Cycles without any progress, while the consumer is ready, after which a run is over."""
+"""Cycles without progress, while the consumer is ready, after which a run is over."""
 
-RESET_CYCLES = 4
+RESET_CYCLES, QUIET_CYCLES = 4, 8
+"""Cycles of a reset, and cycles without an input after it."""
 
-MOST_CYCLES = 1000
-"""Cycles for an input, on average, after which a run is ended."""
+MAX_CYCLES = 1000
+"""Cycles for an input, on average, after which a run ends: outputs may never end."""
 
 FIRST_WINDOW, LAST_WINDOW = 64, 1 << 16
-"""Cycles of the windows of a run, which become longer."""
+"""Cycles of the windows of a run, each of which is twice as long as the one before."""
 
 Mask = Callable[[Columns, Columns], Columns]
-"""The expected columns, with the actual levels where these do not matter."""
+"""The expected outputs, with the actual levels for don't cares."""
 
 
-@dataclass
-class Manner:
-    """How a run is driven: the rates of gaps and stalls, their seed, and what happens around it.
+@dataclass(frozen=True)
+class Drive:
+    """How the pins are driven in a run.
 
     Attributes
     ----------
     gaps, stalls : float
-        The probability of a cycle without an offer, and of one in which nothing is taken.
+        Probability of a cycle in which the producer, and the consumer, stalls.
     seed : int
-        Of both.
+        Random seed of both.
     before : dict of str to numpy.ndarray
-        Inputs that are accepted, and then discarded by a reset.
+        Inputs that the core accepts first, and must forget because of a reset.
     held : int
         Cycles in which the consumer is not ready at first.
     """
@@ -53,30 +54,26 @@ class Manner:
 
 @dataclass
 class Outcome:
-    """What a core did.
+    """The result of a run.
 
     Attributes
     ----------
-    inputs : dict of str to numpy.ndarray
-        The inputs.
-    expected, actual : dict of str to numpy.ndarray
-        The outputs, as far as they were compared.
+    inputs, expected, actual : dict of str to numpy.ndarray
+        The inputs, and the outputs up to the end of the run.
     wrong : int or None
         The number of the first output that differs.
     item : int
         The input to which that output belongs.
-    problem : str
-        Why the run ended early: ``hang``, ``undefined``, or an empty string.
-    message : str
-        The problem in words.
+    problem, message : str
+        ``hang`` or ``undefined`` if the run ended early, and the problem in words.
     accepted, cycles : int
-        Inputs that were accepted, and the cycles from the first to the last of them.
+        Accepted inputs, and the cycles from the first to the last of them.
     lag : int
         Cycles from the last input to the last output.
     unstable : int
         Cycles in which an output changed before it was taken.
     early : int
-        Outputs that were valid while the consumer was held, or after a reset before any input.
+        Cycles with a valid output while the consumer was held, or after a reset before any input.
     """
 
     inputs: Columns = field(default_factory=dict)
@@ -94,6 +91,7 @@ class Outcome:
 
     @property
     def failed(self) -> bool:
+        """True if an output is wrong, or the run ended early."""
         return self.wrong is not None or bool(self.problem)
 
 
@@ -106,138 +104,140 @@ class Bench:
         The simulator, whose design is a :class:`.Core`.
     model : callable
         Makes the golden model of a run.
+    mask : callable
+        Replaces don't cares of the expected outputs.
     """
 
-    def __init__(self, engine: Engine, model: Callable[[], Transducer]) -> None:
-        self.engine, self.model = engine, model
-        self.compared: list[str] = []
-        self.mask: Mask = lambda expected, _actual: expected
+    def __init__(self, engine: Engine, model: Callable[[], Transducer], mask: Mask) -> None:
+        self.engine, self.model, self.mask = engine, model, mask
         self.has = engine.design.has
-        #: Cycles of silence after which a run is over.
+        #: The output pins that are compared.
+        self.compared: list[str] = engine.design.compared
+        #: Cycles without progress after which a run is over.
         self.patience = WATCHDOG
-        self._kept: tuple[ExitStack, Simulation] | None = None
+        self._process = ExitStack()
+        self._simulation: Simulation | None = None
 
     def close(self) -> None:
         """End the simulator."""
-        if self._kept:
-            self._kept[0].close()
-            self._kept = None
+        self._process.close()
+        self._simulation = None
 
-    def _simulation(self, stack: ExitStack) -> Simulation:
-        """A simulation; a process is used again if the core has a reset."""
-        if not isinstance(self.engine, IcarusEngine) or "rst" not in self.has:
-            return stack.enter_context(self.engine.start())
-        if self._kept is None:
-            kept = ExitStack()
-            self._kept = kept, kept.enter_context(self.engine.start())
-        return self._kept[1]
-
-    def run(
-        self, items: Columns, manner: Manner | None = None, *, all_of_it: bool = False
-    ) -> Outcome:
+    def run(self, items: Columns, drive: Drive | None = None, *, to_end: bool = False) -> Outcome:
         """Run the core after a reset until it is silent, or until an output is wrong.
 
-        ``all_of_it`` continues after a wrong output.
+        With ``to_end``, the run goes on after a wrong output.
         """
-        manner = manner or Manner()
         outcome = Outcome(items)
-        with ExitStack() as stack:
-            run = _Run(self, self._simulation(stack), manner, outcome)
-            try:
-                run.begin()
-                run.feed(items, all_of_it)
-            except DesignError as error:
-                outcome.problem, outcome.message = "undefined", str(error)
-                self.close()
+        run = _Run(self, self._started(), drive or Drive(), outcome)
+        try:
+            run.reset()
+            run.feed(items, to_end)
+        except DesignError as error:
+            outcome.problem, outcome.message = "undefined", str(error)
+            self.close()
         return outcome
+
+    def _started(self) -> Simulation:
+        """A simulation; Icarus Verilog starts slowly, so its process runs on if it can be reset."""
+        if self._simulation is None or not (
+            isinstance(self.engine, IcarusEngine) and "rst" in self.has
+        ):
+            self.close()
+            self._simulation = self._process.enter_context(self.engine.start())
+        return self._simulation
 
 
 class _Run:
-    """One run of a bench."""
+    """A run of a bench."""
 
     def __init__(
-        self, bench: Bench, simulation: Simulation, manner: Manner, outcome: Outcome
+        self, bench: Bench, simulation: Simulation, drive: Drive, outcome: Outcome
     ) -> None:
-        self._bench, self._simulation = bench, simulation
-        self._manner, self._outcome = manner, outcome
-        self._random = np.random.default_rng(manner.seed)
-        self._order = bench.engine.idle_order(manner.seed)
-        self._cycle = 0
-        self._nothing = {
-            pin.name: np.zeros_like(pin.column(1))[:0] for pin in bench.engine.interface.inputs
-        }
+        self._engine, self._simulation, self._drive = bench.engine, simulation, drive
+        self._patience, self._outcome = bench.patience, outcome
+        self._comparison = _Comparison(bench, outcome)
+        self._random = np.random.default_rng(drive.seed)
+        self._order = bench.engine.idle_order(drive.seed)
+        self._no_items = {pin.name: pin.column(0) for pin in bench.engine.interface.inputs}
+        self._driven = 0  # cycles since the simulation started
+        self._cycles = self._silent = 0  # since the first input was offered; since any progress
+        self._first: int | None = None  # cycle of the first accepted input
 
-    def begin(self) -> None:
-        """Reset the core; before it, feed the inputs that it must forget."""
-        if self._manner.before is not None:
-            self._window(RESET_CYCLES, self._nothing, reset=True)
-            before = self._manner.before
+    def reset(self) -> None:
+        """Reset the core; before that, feed the inputs that it must forget."""
+        if self._drive.before is not None:
+            self._window(RESET_CYCLES, self._no_items, reset=True)
+            left = self._drive.before
             for _ in range(8):
-                trace = self._window(16, before, stall=False)
-                done = int(np.count_nonzero(trace.is_accepted))
-                before = part(before, slice(done, None))
-                if not len(before[LAST]):
+                trace = self._window(16, left, stalled=False)
+                left = part(left, slice(np.count_nonzero(trace.is_accepted), None))
+                if not len_of(left):
                     break
-        self._window(RESET_CYCLES, self._nothing, reset=True)
-        quiet = self._window(8, self._nothing)
+        self._window(RESET_CYCLES, self._no_items, reset=True)
+        quiet = self._window(QUIET_CYCLES, self._no_items)
         self._outcome.early = int(np.count_nonzero(quiet["o.valid"]))
 
+    def feed(self, items: Columns, to_end: bool) -> None:
+        """Feed inputs, and compare the outputs."""
+        outcome, drive = self._outcome, self._drive
+        total = len_of(items)
+        if drive.held:
+            trace = self._window(drive.held, part(items, slice(drive.held)), stalled=True)
+            outcome.early = int(np.count_nonzero(trace["o.valid"]))
+            self._note(trace)
+        max_silent = self._patience / (1 - max(drive.gaps, drive.stalls))
+        max_cycles = MAX_CYCLES * (total + self._patience)
+        size, wrong_is_enough = FIRST_WINDOW, False
+        while not wrong_is_enough and self._silent < max_silent and self._cycles <= max_cycles:
+            first = outcome.accepted
+            self._note(self._window(size, part(items, slice(first, first + size))))
+            wrong_is_enough = outcome.wrong is not None and not to_end
+            size = min(2 * size, LAST_WINDOW, self._engine.window)
+        if not wrong_is_enough:
+            self._comparison.finish()
+            if outcome.accepted < total:
+                outcome.problem = "hang"
+                outcome.message = (
+                    f"input {outcome.accepted} was not accepted in {self._silent} cycles"
+                )
+        self._comparison.store()
+
     def _window(
-        self, cycles: int, items: Columns, *, reset: bool = False, stall: bool | None = None
+        self, cycles: int, items: Columns, *, reset: bool = False, stalled: bool | None = None
     ) -> Trace:
-        engine, manner = self._bench.engine, self._manner
-        gaps = self._random.random(cycles) < manner.gaps
-        stalls = self._random.random(cycles) < manner.stalls
-        if stall is not None:
-            stalls[:] = stall
-        resets = np.full(cycles, reset)
-        if manner.gaps:
-            idle, rows = engine.idle_at(None, self._order, self._cycle, cycles)
+        """Simulate some cycles; ``stalled`` overrides the consumer's random stalls."""
+        engine, drive = self._engine, self._drive
+        gaps = self._random.random(cycles) < drive.gaps
+        stalls = self._random.random(cycles) < drive.stalls
+        if stalled is not None:
+            stalls[:] = stalled
+        if drive.gaps:
+            idle, rows = engine.idle_at(None, self._order, self._driven, cycles)
         else:  # the bus keeps its levels
             idle, rows = engine.idle_payloads, np.full(cycles, -1, dtype=np.int32)
-        self._cycle += cycles
-        return self._simulation.window(Plan(gaps, stalls, resets, items, idle, rows))
+        self._driven += cycles
+        return self._simulation.window(
+            Plan(gaps, stalls, np.full(cycles, reset), items, idle, rows)
+        )
 
-    def feed(self, items: Columns, all_of_it: bool) -> None:
-        outcome, bench = self._outcome, self._bench
-        compared = _Comparison(bench, outcome)
-        done, size, silence, begin, cycle = 0, FIRST_WINDOW, 0, None, 0
-        total = len(items[LAST])
-        most = MOST_CYCLES * (total + bench.patience)  # a core may produce outputs without end
-        slowness = 1 / (1 - max(self._manner.gaps, self._manner.stalls))
-        if self._manner.held:
-            upcoming = part(items, slice(self._manner.held))
-            trace = self._window(self._manner.held, upcoming, stall=True)
-            outcome.early = int(np.count_nonzero(trace["o.valid"]))
-            compared.add(trace)
-            done = int(np.count_nonzero(trace.is_accepted))
-        while True:
-            upcoming = part(items, slice(done, done + size))
-            trace = self._window(size, upcoming)
-            accepted = np.flatnonzero(trace.is_accepted)
-            if len(accepted):
-                begin = cycle + int(accepted[0]) if begin is None else begin
-                outcome.cycles = cycle + int(accepted[-1]) + 1 - begin
-            done += len(accepted)
-            outcome.accepted = done
-            active = np.flatnonzero(trace.is_accepted | trace.is_taken)
-            silence = size - 1 - int(active[-1]) if len(active) else silence + size
-            cycle += size
-            if len(active) and begin is not None:
-                outcome.lag = cycle - silence - begin - outcome.cycles
-            if self._manner.stalls:
-                outcome.unstable += _unstable(trace)
-            compared.add(trace)
-            is_over = outcome.wrong is not None and not all_of_it
-            if is_over or silence >= bench.patience * slowness or cycle > most:
-                break
-            size = min(2 * size, LAST_WINDOW, bench.engine.window)
-        if not is_over:
-            compared.finish()
-            if done < total:
-                outcome.problem = "hang"
-                outcome.message = f"input {done} was not accepted in {silence} cycles"
-        compared.keep()
+    def _note(self, trace: Trace) -> None:
+        """Count and compare the transfers of some cycles."""
+        outcome = self._outcome
+        accepted = np.flatnonzero(trace.is_accepted)
+        if len(accepted):
+            if self._first is None:
+                self._first = self._cycles + int(accepted[0])
+            outcome.cycles = self._cycles + int(accepted[-1]) + 1 - self._first
+        outcome.accepted += len(accepted)
+        self._cycles += len(trace)
+        active = np.flatnonzero(trace.is_accepted | trace.is_taken)
+        self._silent = len(trace) - 1 - active[-1] if len(active) else self._silent + len(trace)
+        if len(active) and self._first is not None:
+            outcome.lag = self._cycles - self._silent - self._first - outcome.cycles
+        if self._drive.stalls:
+            outcome.unstable += _unstable(trace)
+        self._comparison.add(trace)
 
 
 def _unstable(trace: Trace) -> int:
@@ -257,53 +257,52 @@ class _Comparison:
         self._bench, self._outcome = bench, outcome
         self._model = bench.model()
         self._fed = self._matched = 0
-        self._brought = np.zeros(0, dtype=np.int64)
+        self._items = np.zeros(0, dtype=np.int64)  # for each expected output, its input
         nothing = {pin.name: pin.column(0) for pin in bench.engine.interface.outputs}
-        self._due, self._over = nothing, nothing
+        self._due, self._surplus = nothing, nothing
         self._expected, self._actual = [nothing], [nothing]
 
     def add(self, trace: Trace) -> None:
         """Compare the outputs of some cycles, as far as the golden model has them."""
-        items = trace.accepted()
+        items, taken = trace.accepted(), trace.taken()
         if "s_axis_tlast" not in self._bench.has:
             items = items | {LAST: np.zeros_like(items[LAST])}
-        outputs = self._model.feed(items, np.zeros(len(items[LAST]), dtype=bool))
-        taken = trace.taken()
+        outputs = self._model.feed(items, np.zeros(len_of(items), dtype=bool))
         self._expected.append(outputs.columns)
         self._actual.append(taken)
-        self._brought = np.append(self._brought, outputs.brought_by + self._fed)
-        self._fed += len(items[LAST])
-        due, over = joined([self._due, outputs.columns]), joined([self._over, taken])
-        both = min(len_of(due), len_of(over))
-        self._due, self._over = part(due, slice(both, None)), part(over, slice(both, None))
+        self._items = np.append(self._items, outputs.brought_by + self._fed)
+        self._fed += len_of(items)
+        due, actual = joined([self._due, outputs.columns]), joined([self._surplus, taken])
+        both = min(len_of(due), len_of(actual))
+        self._due, self._surplus = part(due, slice(both, None)), part(actual, slice(both, None))
         if self._outcome.wrong is None:
-            differs = self._differs(part(due, slice(both)), part(over, slice(both)))
+            differs = self._differs(part(due, slice(both)), part(actual, slice(both)))
             if differs.any():
                 self._fail(self._matched + int(np.argmax(differs)))
-            elif len_of(self._over):  # no output comes before its input
+            elif len_of(self._surplus):  # no output comes before its input
                 self._fail(self._matched + both)
         self._matched += both
 
     def _differs(self, expected: Columns, actual: Columns) -> np.ndarray:
-        size = len_of(expected)
+        """True for each output that differs."""
+        differs = np.zeros(len_of(expected), dtype=bool)
         expected = self._bench.mask(expected, actual)
-        differs = np.zeros(size, dtype=bool)
         for name in self._bench.compared:
-            pair = expected[name] != actual[name]
-            differs |= pair if pair.ndim == 1 else pair.any(axis=1)
+            of_pin = expected[name] != actual[name]
+            differs |= of_pin if of_pin.ndim == 1 else of_pin.any(axis=1)
         return differs
 
     def _fail(self, number: int) -> None:
         self._outcome.wrong = number
-        is_known = number < len(self._brought)
-        self._outcome.item = int(self._brought[number]) if is_known else max(0, self._fed - 1)
+        is_expected = number < len(self._items)
+        self._outcome.item = int(self._items[number]) if is_expected else max(0, self._fed - 1)
 
     def finish(self) -> None:
-        """The run is over: no output may be missing."""
+        """Check at the end of a run that no output is missing."""
         if self._outcome.wrong is None and len_of(self._due):
             self._fail(self._matched)
 
-    def keep(self) -> None:
+    def store(self) -> None:
         """Put all outputs into the outcome."""
         self._outcome.expected = joined(self._expected)
         self._outcome.actual = joined(self._actual)

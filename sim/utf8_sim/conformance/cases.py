@@ -2,13 +2,12 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import islice, product
+from itertools import product
 
 import numpy as np
 
 from utf8_hdl import ErrorKind, Profile
-from utf8_hdl.profile import SURROGATES
+from utf8_hdl.profile import NONCHARACTERS, SURROGATES
 
 from ..campaign import (
     beginnings,
@@ -25,29 +24,11 @@ from ..trace import Columns
 
 LAST_CODE_POINT = 0x10FFFF
 
-SHUFFLED = 1 << 14
-"""Characters in random order."""
-
-CHARACTERS_IN_TEXT = 64
+MIXED_TEXTS, MIXED_CHARACTERS = 256, 64
+"""Random texts of characters of all lengths, and the characters in each."""
 
 RANDOM_VALUES = 1 << 16
 """Values of a form beyond Unicode that are tried, besides those at boundaries."""
-
-
-@dataclass(frozen=True)
-class Pool:
-    """Texts with a common purpose, in the order of their lengths.
-
-    Attributes
-    ----------
-    name : str
-        The rule that the texts are mainly about.
-    texts : list of bytes
-        The texts.
-    """
-
-    name: str
-    texts: Sequence[bytes]
 
 
 def characters(profile: Profile, length: int) -> list[bytes]:
@@ -60,23 +41,18 @@ def characters(profile: Profile, length: int) -> list[bytes]:
         drawn = generator.integers(lowest, highest, RANDOM_VALUES, endpoint=True).tolist()
         toggled = [value for value in toggled_values(profile) if lowest <= value <= highest]
         values = sorted({*drawn, *toggled, lowest, highest})
-    if not profile.accept_surrogates and lowest <= SURROGATES[0] <= highest:
-        values = [value for value in values if value not in SURROGATES]
-    if not profile.accept_noncharacters and lowest <= 0xFFFE <= highest:
-        values = [value for value in values if value not in (0xFFFE, 0xFFFF)]
-    return _encoded(values, length)
+    rejected = {
+        *(() if profile.accept_surrogates else SURROGATES),
+        *(() if profile.accept_noncharacters else NONCHARACTERS),
+    }
+    return [_encoded(value, length) for value in values if value not in rejected]
 
 
-def _encoded(values: Iterable[int], length: int) -> list[bytes]:
-    """Values in the form of ``length`` bytes; as :func:`encode_as`, but all of them at once."""
-    numbers = np.fromiter(values, dtype=np.uint64)
-    table = np.empty((len(numbers), length), dtype=np.uint8)
-    for place in range(1, length):
-        table[:, place] = 0x80 | (numbers >> np.uint64(6 * (length - 1 - place)) & np.uint64(0x3F))
-    lead = encode_as(0, length)[0]
-    table[:, 0] = numbers if length == 1 else lead | (numbers >> np.uint64(6 * (length - 1)))
-    whole = table.tobytes()
-    return [whole[begin : begin + length] for begin in range(0, len(whole), length)]
+def _encoded(value: int, length: int) -> bytes:
+    """As :func:`encode_as`, but faster for Unicode."""
+    if value <= LAST_CODE_POINT:
+        return chr(value).encode(errors="surrogatepass")
+    return encode_as(value, length)
 
 
 def mixed(profile: Profile) -> list[bytes]:
@@ -84,14 +60,13 @@ def mixed(profile: Profile) -> list[bytes]:
     generator = np.random.default_rng(0)
     by_length = [characters(profile, n) for n in range(1, profile.longest_form + 1)]
     edges = [text for some in by_length for text in (some[0], some[-1])]
-    pairs = [first + second for first, second in product(edges, repeat=2)]
-    chosen = generator.integers(len(by_length), size=SHUFFLED).tolist()
-    where = generator.random(SHUFFLED).tolist()
-    shuffled = (
-        by_length[n][int(at * len(by_length[n]))] for n, at in zip(chosen, where, strict=True)
-    )
-    runs = [b"".join(islice(shuffled, CHARACTERS_IN_TEXT)) for _ in range(SHUFFLED // 64)]
-    return [*pairs, *runs]
+
+    def draw() -> bytes:
+        some = by_length[generator.integers(len(by_length))]
+        return some[generator.integers(len(some))]
+
+    drawn = [b"".join(draw() for _ in range(MIXED_CHARACTERS)) for _ in range(MIXED_TEXTS)]
+    return [*(first + second for first, second in product(edges, repeat=2)), *drawn]
 
 
 def hostile(profile: Profile) -> list[bytes]:
@@ -99,37 +74,33 @@ def hostile(profile: Profile) -> list[bytes]:
 
     Whole sequences come first, because texts are left out where many fail; then the shortest.
     """
+    starts, whole = beginnings(profile), {*boundary_encodings(profile)}
+    some = [encode_as(value) for value in (0x55, 0xD4, 0x854, 0x10348)[: profile.longest_form]]
+    texts = {*whole, *every_text(1), *every_text(2)}
+    texts |= {bytes(three) for three in product(edges_of(byte_classes(profile)), repeat=3)}
+    texts |= {a + byte + b for a, byte, b in product(starts, every_text(1), (b"", b"A"))}
+    texts |= {start + character for start, character in product(starts, some)}
+    return sorted(texts, key=lambda text: (text not in whole, len(text), text))
+
+
+def few_hostile(profile: Profile) -> list[bytes]:
+    """Each class of bytes in every state, every pair of classes, and the boundaries."""
+    pairs = product(edges_of(byte_classes(profile)), repeat=2)
+    texts = [*fresh_texts(profile), *boundary_encodings(profile)]
+    texts += [start + b"A" for start in beginnings(profile)] + [bytes(two) + b"A" for two in pairs]
+    return sorted(dict.fromkeys(texts), key=len)
+
+
+def fresh_texts(profile: Profile) -> list[bytes]:
+    """Each class of bytes in every state: the texts that are also decoded after a reset."""
     edges = edges_of(byte_classes(profile))
-    starts = beginnings(profile)
-    texts = [bytes([byte]) for byte in range(256)]
-    texts += [bytes(pair) for pair in product(range(256), repeat=2)]
-    texts += [bytes(three) for three in product(edges, repeat=3)]
-    whole = {*boundary_encodings(profile)}
-    texts += whole
-    texts += [
-        start + bytes([byte]) + tail
-        for start in starts
-        for byte in range(256)
-        for tail in (b"", b"A")
-    ]
-    texts += [start + encoding for start in starts for encoding in _one_of_each(profile)]
-    texts += [text + character for text in starts for character in _one_of_each(profile)]
-    return sorted({*texts} - {b""}, key=lambda text: (text not in whole, len(text), text))
+    texts = [start + bytes([byte]) for start, byte in product(beginnings(profile), edges)]
+    return sorted(dict.fromkeys(texts), key=len)
 
 
-def _one_of_each(profile: Profile) -> list[bytes]:
-    """A character of each length."""
-    return [encode_as(form_maximum(n - 1) + 0x55 if n > 1 else 0x55) for n in range(1, 4)] + [
-        encode_as(0x10348)
-    ] * (profile.longest_form > 3)
-
-
-def every_text(length: int) -> Iterator[list[bytes]]:
-    """Every text of some bytes, in parts of 65536 texts."""
-    for begin in range(0, 256**length, 1 << 16):
-        numbers = np.arange(begin, min(begin + (1 << 16), 256**length)).astype(">u4")
-        whole = numbers.view(np.uint8).reshape(-1, 4)[:, 4 - length :].tobytes()
-        yield [whole[at : at + length] for at in range(0, len(whole), length)]
+def every_text(length: int) -> Iterator[bytes]:
+    """Every text of some bytes."""
+    return map(bytes, product(range(256), repeat=length))
 
 
 def random_texts(profile: Profile, seed: int) -> list[bytes]:
@@ -156,26 +127,12 @@ def first_errors(texts: Sequence[bytes], profile: Profile) -> list[str]:
     return rules
 
 
-def by_rule(texts: Sequence[bytes], profile: Profile) -> list[Pool]:
-    """Texts in pools, by :func:`first_errors`."""
-    pools: dict[str, list[bytes]] = {}
+def by_rule(texts: Sequence[bytes], profile: Profile) -> dict[str, list[bytes]]:
+    """Texts by the rule of :func:`first_errors`."""
+    found: dict[str, list[bytes]] = {}
     for text, rule in zip(texts, first_errors(texts, profile), strict=True):
-        pools.setdefault(rule, []).append(text)
-    return [Pool(rule, some) for rule, some in pools.items()]
-
-
-def decoder_pools(profile: Profile) -> Iterator[Pool]:
-    """The texts that are decoded one after the other, besides those of one character."""
-    yield Pool("mixed", mixed(profile))
-    yield from by_rule(hostile(profile), profile)
-    yield Pool("kept-byte", random_texts(profile, 0))
-
-
-def fresh_texts(profile: Profile) -> list[bytes]:
-    """The texts that are also decoded alone, each after a reset."""
-    edges = edges_of(byte_classes(profile))
-    texts = [start + bytes([byte]) for start in beginnings(profile) for byte in edges]
-    return sorted(dict.fromkeys(texts), key=len)
+        found.setdefault(rule, []).append(text)
+    return found
 
 
 def count_cases(tokens: Columns, profile: Profile) -> Counter[str]:

@@ -1,17 +1,15 @@
 """The cases and the scorecard for a bench of one's own, in cocotb or anything that runs Python."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import product
 from typing import Any, NamedTuple
 
 from utf8_hdl import UNICODE, Profile
 
-from ..campaign import beginnings, boundary_encodings, byte_classes, edges_of
-from .cases import by_rule, characters, hostile, mixed
+from .cases import by_rule, characters, count_cases, few_hostile, hostile, mixed
 from .rules import END, FLOW, RATE, RESET, broken_rule, decoder_rules
 from .scorecard import Failure, Scorecard
-from .spans import SPANS, compared_fields, expected_tokens
-from .suite import show_fields
+from .spans import SPANS, compared_fields, expected_columns, expected_tokens
+from .tokens import rows_of, show_fields
 
 FIELDS = "code_point", "error", "kind", "length", "last"
 
@@ -111,17 +109,9 @@ class Checks:
             yield from (Case(f"{length}-byte", text) for text in chosen)
         some = mixed(profile)
         yield from (Case("mixed", text) for text in (some if every else some[:64]))
-        for pool in by_rule(hostile(profile) if every else self._few(), profile):
-            yield from (Case(pool.name, text) for text in pool.texts)
-
-    def _few(self) -> list[bytes]:
-        """Each class of bytes after each beginning, every pair of classes, and the boundaries."""
-        edges = edges_of(byte_classes(self._profile))
-        starts = beginnings(self._profile)
-        texts = [start + bytes([byte]) for start in starts for byte in edges]
-        texts += [start + b"A" for start in starts] + boundary_encodings(self._profile)
-        texts += [bytes(pair) + b"A" for pair in product(edges, repeat=2)]
-        return sorted(dict.fromkeys(texts), key=len)
+        texts = hostile(profile) if every else few_hostile(profile)
+        for rule, of_rule in by_rule(texts, profile).items():
+            yield from (Case(rule, text) for text in of_rule)
 
     def expected(self, case: Case) -> list[dict[str, int]]:
         """The tokens of the golden model, with the fields that the decoder has."""
@@ -148,30 +138,18 @@ class Checks:
             if missing := [name for name in self._fields if name not in token]:
                 raise ValueError(f"a token must have the field {missing[0]}, not {dict(token)!r}")
             actual.append({name: int(token[name]) for name in self._fields})
-        whole = expected_tokens(case.text, self._profile, self._span)
-        for rule in {case.rule, *self._tried(whole)}:
-            self.card.count(rule, 1)
-        rule = broken_rule(whole, actual, self._fields)
-        if not rule:
-            return
-        known = rule if rule in self.card.results else case.rule
-        expected, found = (
-            [show_fields({"error": 0, **token}, {*self._fields}) for token in side]
-            for side in (self.expected(case), actual)
-        )
-        self.card.fail(known, Failure([case.text], expected, found))
-
-    def _tried(self, tokens: Sequence[Mapping[str, int]]) -> set[str]:
-        """The rules that tokens try, besides the one of their case."""
-        rules = {"last", "length"}
-        was_error = False
-        for token in tokens:
-            if token["error"]:
-                rules |= {"replacement", "error-kind"} | ({"error-span"} if was_error else set())
-            elif was_error:
-                rules.add("kept-byte")
-            was_error = bool(token["error"])
-        return rules
+        columns = expected_columns(case.text, self._profile, self._span)
+        counts = count_cases(columns, self._profile)
+        counts[case.rule] = max(1, counts[case.rule])
+        for name, count in counts.items():
+            self.card.count(name, count)
+        if rule := broken_rule(rows_of(columns), actual, self._fields):
+            expected, found = (
+                [show_fields(token, self._fields) for token in side]
+                for side in (self.expected(case), actual)
+            )
+            known = rule if rule in self.card.results else case.rule
+            self.card.fail(known, Failure([case.text], expected, found))
 
     def report(self) -> str:
         """The failures and the badge, as lines."""

@@ -1,7 +1,7 @@
 """The scorecard of an encoder, a validator, a transcoder, or any other component."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -15,7 +15,7 @@ from ..golden.model import Transducer
 from ..stimulus import LAST, Piece, Stimulus
 from ..trace import Columns
 from .rules import SHARED_RULES, Rule
-from .suite import Suite
+from .suite import Pool, Suite
 from .texts import Texts, joined, len_of, part
 
 RESULTS = "results"
@@ -60,7 +60,7 @@ class ComponentSuite(Suite):
     def model(self) -> Transducer:
         return self.engine.component.model(self.engine.design)
 
-    def pools(self) -> Iterator[tuple[str, Callable[[], Texts]]]:
+    def pools(self) -> Iterator[Pool]:
         if self._takes_code_points:
             yield EVERY_CHARACTER, self._every_character
         for name in self._parts:

@@ -1,16 +1,13 @@
 """The rules of a scorecard for decoders, and the rule that a wrong output breaks."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import groupby
 
 from utf8_hdl import ErrorKind
-from utf8_hdl.profile import REPLACEMENT
 
 from ..golden.encoder import shortest_form
-
-Fields = Mapping[str, Any]
-"""The fields of a token, as far as a core has them."""
+from .tokens import ERROR, Fields, values_of
 
 
 @dataclass(frozen=True)
@@ -94,22 +91,6 @@ FIELD_RULES = {
 """The rule that a token breaks if only this field is wrong."""
 
 
-def is_error(token: Fields) -> bool:
-    """True if a token is an error; without a field ``error``, if it is U+FFFD."""
-    return bool(token["error"] if "error" in token else token["code_point"] == REPLACEMENT)
-
-
-def characters_of(tokens: Sequence[Fields]) -> list[int]:
-    """The values of tokens; a negative number is a run of errors."""
-    values: list[int] = []
-    for token in tokens:
-        if not is_error(token):
-            values.append(token["code_point"])
-        elif values[-1:] != [-1]:
-            values.append(-1)
-    return values
-
-
 def broken_rule(
     expected: Sequence[Fields],
     actual: Sequence[Fields],
@@ -131,29 +112,29 @@ def broken_rule(
         True if an error may have any code point.
     """
     mine = [{name: token[name] for name in compared} for token in expected]
-    skeleton = [is_error(token) or token["code_point"] for token in actual]
-    if skeleton == [is_error(token) or token["code_point"] for token in mine]:
+    values, others = values_of(mine), values_of(actual)
+    if values == others:
         wrong = {
             name
-            for token, other in zip(mine, actual, strict=True)
+            for value, token, other in zip(values, mine, actual, strict=True)
             for name in compared
             if token[name] != other[name]
-            and not (any_replacement and name == "code_point" and is_error(token))
+            and not (any_replacement and name == "code_point" and value == ERROR)
         }
         if {"kind", "length"} <= wrong:  # an error about other bytes: some were lost
             return "kept-byte"
         return next((rule for name, rule in FIELD_RULES.items() if name in wrong), "")
-    values, others = (
-        [-1 if is_error(token) else token["code_point"] for token in side]
-        for side in (mine, actual)
-    )
-    first = next(
-        (n for n, pair in enumerate(zip(values, others, strict=False)) if len({*pair}) > 1),
-        min(len(values), len(others)),
-    )
-    if characters_of(mine) == characters_of(actual):
+    pairs = enumerate(zip(values, others, strict=False))
+    shortest = min(len(values), len(others))
+    first = next((number for number, (one, other) in pairs if one != other), shortest)
+    if _without_runs(values) == _without_runs(others):
         return _rule_of_span(expected, actual, first) if "kind" in compared else "error-span"
     return _rule_at(expected, first)
+
+
+def _without_runs(values: Sequence[int]) -> list[int]:
+    """Values with one error for each run of errors; other values stay."""
+    return [each for value, run in groupby(values) for each in ([value] if value == ERROR else run)]
 
 
 def _rule_of_span(expected: Sequence[Fields], actual: Sequence[Fields], first: int) -> str:

@@ -13,6 +13,8 @@ from ..golden.decoder import DecoderModel, pending
 from ..golden.encoder import encode_as
 from ..golden.model import Outputs, feed_all
 from ..trace import Columns
+from .texts import Texts
+from .tokens import ERROR, rows_of, values_of
 
 GOLDEN = tuple(span.value for span in ErrorSpan)
 
@@ -32,9 +34,6 @@ SWALLOWS = "swallows"
 """A core that drops the byte which reveals an error. No policy allows that."""
 
 UNEXPECTED = ErrorKind.UNEXPECTED_CONTINUATION.value
-
-ERROR = -1
-"""An error among code points."""
 
 
 class SpanModel:
@@ -97,18 +96,16 @@ def probes(profile: Profile) -> list[bytes]:
     return [text + b"AB" for text in [*continuations, *overlong, *cut]]
 
 
+def expected_columns(text: bytes, profile: Profile, span: str) -> Columns:
+    """The tokens of a text under a policy, in columns."""
+    return feed_all(SpanModel(profile, span), Texts.of_bytes([text]).items)
+
+
 def expected_tokens(text: bytes, profile: Profile, span: str) -> list[dict[str, int]]:
     """The tokens of a text under a policy, which may be :data:`SWALLOWS`."""
     if span == SWALLOWS:
         return _swallowing(text, profile)
-    last = np.zeros(len(text), dtype=np.uint8)
-    last[-1:] = 1
-    columns = feed_all(
-        SpanModel(profile, span), {"i.data": np.frombuffer(text, np.uint8), "i.last": last}
-    )
-    names = [name.removeprefix("o.") for name in columns]
-    rows = zip(*(column.tolist() for column in columns.values()), strict=True)
-    return [dict(zip(names, row, strict=True)) for row in rows]
+    return rows_of(expected_columns(text, profile, span))
 
 
 def _swallowing(text: bytes, profile: Profile) -> list[dict[str, int]]:
@@ -140,11 +137,7 @@ def followed_span(profile: Profile, run: Callable[[bytes], list[int]]) -> Follow
     actual = [run(text) for text in texts]
     found = {
         span: sum(
-            [
-                ERROR if token["error"] else token["code_point"]
-                for token in expected_tokens(text, profile, span)
-            ]
-            == tokens
+            values_of(expected_tokens(text, profile, span)) == tokens
             for text, tokens in zip(texts, actual, strict=True)
         )
         for span in [*SPANS, SWALLOWS]

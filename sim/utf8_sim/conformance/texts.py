@@ -1,6 +1,6 @@
 """Texts as columns of inputs, one after the other."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -28,7 +28,7 @@ class Texts:
         data = np.frombuffer(b"".join(texts), dtype=np.uint8)
         begins = np.cumsum([0, *map(len, texts)])
         last = np.zeros(len(data), dtype=np.uint8)
-        last[begins[1:] - 1] = 1
+        last[begins[begins > 0] - 1] = 1
         return cls({"i.data": data, LAST: last}, begins)
 
     @classmethod
@@ -50,6 +50,10 @@ class Texts:
         begins = self.begins[first : stop + 1]
         return Texts(part(self.items, slice(begins[0], begins[-1])), begins - begins[0])
 
+    def number_at(self, item: int) -> int:
+        """The number of the text that has an input."""
+        return int(np.searchsorted(self.begins, item, "right")) - 1
+
     def without_ends(self) -> "Texts":
         """The same inputs, none of which ends a text."""
         return Texts(self.items | {LAST: np.zeros_like(self.items[LAST])}, self.begins)
@@ -68,3 +72,32 @@ def joined(parts: Sequence[Columns]) -> Columns:
 def len_of(items: Columns) -> int:
     """The number of rows of columns."""
     return len(next(iter(items.values())))
+
+
+Cuts = Callable[[Columns], Sequence[int]]
+"""The numbers of inputs at which a text may be cut: from 0 to all of them."""
+
+
+def shorter(texts: list[Columns], cuts: Cuts, *, inside: bool) -> Iterator[list[Columns]]:
+    """The same without some texts, or without a part of a text; large parts first.
+
+    Only the beginning or the end of a text is left out, or with ``inside`` any part.
+    """
+    if len(texts) > 1:
+        for number in range(len(texts)):
+            yield texts[:number] + texts[number + 1 :]
+    for number, text in enumerate(texts):
+        marks = cuts(text)
+        size = (count := len(marks) - 1) // 2
+        while size:
+            for first in range(0, count, size) if inside else (0, count - size):
+                left_out = slice(marks[first], marks[min(first + size, count)])
+                yield [*texts[:number], _without(text, left_out), *texts[number + 1 :]]
+            size //= 2
+
+
+def _without(text: Columns, rows: slice) -> Columns:
+    """A text without some inputs, with the same end."""
+    rest = {name: np.delete(column, rows, axis=0) for name, column in text.items()}
+    rest[LAST][-1] = text[LAST][-1]
+    return rest

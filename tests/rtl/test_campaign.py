@@ -177,7 +177,7 @@ def test_cover_point_needs_its_stimuli(design, left_out, empty):
 
 
 @pytest.mark.parametrize("design", [Decoder(), Compactor(lanes=4)], ids=["bytes", "lanes"])
-def testidle_payloads_half_hostile(design):
+def test_idle_payloads_half_hostile(design):
     """The first half of the payloads on an idle bus are the first hostile inputs."""
     engine = AmaranthEngine(design)
     hostile = {name: column[:IDLE_ROWS] for name, column in engine.idle_payloads.items()}

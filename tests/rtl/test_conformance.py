@@ -10,9 +10,10 @@ import pytest
 from command import assert_refused, run
 from needs import each_engine, needs_icarus, needs_verilator
 from utf8_flow.cli import conforming
-from utf8_hdl import UNICODE
+from utf8_hdl import UNICODE, Decoder
 from utf8_sim.conformance import SPANS
-from utf8_sim.conformance.core import ENGINES
+from utf8_sim.conformance.connections import Connections
+from utf8_sim.conformance.core import ENGINES, Core
 from utf8_sim.conformance.rules import decoder_rules
 from utf8_sim.tools.programs import find
 
@@ -120,6 +121,20 @@ def test_undefined_output_is_found(folder):
     _, rows = scorecard("--engine", "icarus", "--rule", "defined", "--ports", "map.toml")
     assert failed(rows) == {"defined"}
     assert "m_axis_tdata is" in rows["defined"]["note"]
+
+
+def core_with(**connections):
+    return Core(Decoder(), [str(WRONG)], "wrong_decoder", Connections(**connections))
+
+
+def test_fields_without_a_port_are_not_compared():
+    """Else a rule about such a field would pass."""
+    without_ports = core_with(without=frozenset({"m_axis_tuser", "m_axis_tlast"}))
+    assert without_ports.compared == ["o.code_point"]
+    with_own_port = core_with(ports={"error": "~bad"})
+    assert with_own_port.compared == ["o.code_point", "o.error", "o.last"]
+    for core in (without_ports, with_own_port):
+        assert not {"kind", "length"} & core.has
 
 
 def test_names_on_the_command_line_equal_those_of_the_code():
@@ -302,6 +317,12 @@ REFUSALS = [
     ("--top wrong_decoder --ports bad.toml", "--ports 'bad.toml' is not TOML: "),
     ("--top wrong_decoder --ports odd.toml", "--ports 'odd.toml' has tables ports, parameters, c"),
     ("--top wrong_decoder --ports name.toml", "clk must be the name of a port, after ~ if it is"),
+    ("--top wrong_decoder --ports flat.toml", "--ports 'flat.toml' has tables ports, parameters, "),
+    ("--top wrong_decoder --ports list.toml", "parameters.WIDTH must be an integer or a text in"),
+    ("--top wrong_decoder --ports key.toml", "'a b' in constants is not a name in Verilog"),
+    ("--top wrong_decoder --ports odd.toml --json odd.toml", "--json would overwrite the input"),
+    ("--top wrong_decoder --without m_axis_tvalid", "--without must not have 'm_axis_tvalid'"),
+    ("--top wrong_decoder --without code_point", "a decoder needs code_point"),
     ("--top wrong_decoder --seed 1", "--seed has no effect without an input"),
     ("--top wrong_decoder --hex 41 --junit o", "--junit has no effect with an input"),
     ("--top wrong_decoder --every-text 4", "less than or equal to 3"),
@@ -318,6 +339,9 @@ def test_wrong_usage_is_refused(folder, words, message):
     Path("bad.toml").write_text("a b")
     Path("odd.toml").write_text("[port]\n")
     Path("name.toml").write_text("[ports]\nclk = 'a.b'\n")
+    Path("flat.toml").write_text("ports = 1\n")
+    Path("list.toml").write_text("[parameters]\nWIDTH = [1]\n")
+    Path("key.toml").write_text("[constants]\n'a b' = 1\n")
     assert_refused(run("conform", WRONG, *shlex.split(words)), message)
 
 

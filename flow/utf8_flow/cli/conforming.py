@@ -1,6 +1,7 @@
 """``conform``: any core against the golden model."""
 
 import os
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
@@ -139,7 +140,7 @@ def conform(
     design: Design,
     rules: CoreRules,
     trial: Trial,
-    kept: Scorecards,
+    results: Scorecards,
 ) -> None:
     """Compare any core with the golden model, by outputs.
 
@@ -148,7 +149,8 @@ def conform(
     not applicable, and the shortest input that fails. With --text, --hex or --code-points only this
     input is run.
     """
-    from utf8_sim.conformance.core import Connections, Core
+    from utf8_sim.conformance.connections import Connections
+    from utf8_sim.conformance.core import Core
 
     spec = design.spec(rules.profile_of(design.component or ""))
     is_decoder = spec.component == "decoder" and spec.lanes == 1
@@ -164,22 +166,23 @@ def conform(
         ),
         **dict.fromkeys(("json_file", "junit", "badge"), is_typed and "with an input"),
     )
-    check_outputs(files, kept.names())
+    check_outputs([*files, *([core.ports] if core.ports else [])], results.names())
     connections = Connections.of(core.without, core.ports)
     subject = Core(spec.make(), files, core.top, connections)
+    if is_decoder and "o.code_point" not in subject.compared:
+        raise UsageError("a decoder needs code_point: --without or --ports leaves it out")
     engine = _engine(trial.engine, subject)
     suite = _suite(engine, spec, rules, core, trial)
     words = [*_words(files, core, spec), "--engine", engine.name]
     if is_typed:
         _run_input(suite, typed, trial)
     else:
-        _run_rules(suite, trial, kept, _facts(files, core, spec, engine.name), words)
+        _run_rules(suite, trial, results, _head(files, core, spec, engine.name), words)
 
 
 def _engine(name: str, core: "Core") -> "Engine":
     """The simulator; by default the fastest that is installed."""
-    from utf8_sim.tools.errors import ToolError
-    from utf8_sim.tools.programs import find
+    from utf8_sim.tools.errors import NotInstalled
 
     from ..terminal import progress_bar
 
@@ -187,16 +190,10 @@ def _engine(name: str, core: "Core") -> "Engine":
         progress.add_task("preparing the engine", total=None)
         if name != AUTO:
             return core.engine(name)
-        programs = {"verilator": "verilator", "icarus": "iverilog"}
-        missing = [each for each in ENGINES if each in programs and not find(programs[each])]
         for each in ENGINES:
-            if each not in missing:
-                try:
-                    return core.engine(each)
-                except ToolError as error:
-                    if "not installed" not in str(error) and " needs " not in str(error):
-                        raise
-        raise ToolError("no simulator is installed: install Verilator, Icarus Verilog or '.[fpga]'")
+            with suppress(NotInstalled):
+                return core.engine(each)
+    raise NotInstalled("no simulator is installed: install Verilator, Icarus Verilog or '.[fpga]'")
 
 
 def _suite(
@@ -218,13 +215,15 @@ def _suite(
 
 
 def _words(files: list[str], core: CoreFiles, spec: "DesignSpec") -> list[str]:
+    """The command without its engine, inputs and output files."""
     words = ["utf8-hdl", "conform", *files, "--top", core.top, *spec.words]
     words += ["--without", core.without] if core.without else []
     words += ["--ports", core.ports] if core.ports else []
     return words + (["--throughput", f"{core.throughput:g}"] if core.throughput != 1 else [])
 
 
-def _facts(files: list[str], core: CoreFiles, spec: "DesignSpec", engine: str) -> dict[str, str]:
+def _head(files: list[str], core: CoreFiles, spec: "DesignSpec", engine: str) -> dict[str, str]:
+    """The head of the report."""
     from utf8_hdl import __version__
 
     return {
@@ -255,7 +254,7 @@ def _run_input(suite: "Suite", typed: InlineInput, trial: Trial) -> None:
 
 
 def _run_rules(
-    suite: "Suite", trial: Trial, kept: Scorecards, facts: dict[str, str], words: list[str]
+    suite: "Suite", trial: Trial, results: Scorecards, head: dict[str, str], words: list[str]
 ) -> None:
     """Run all rules, print the scorecard and write its files."""
     from utf8_sim.tools.files import open_output
@@ -263,19 +262,18 @@ def _run_rules(
     from ..terminal import VerificationFailed, progress_bar, report_console
     from ..verify.conformance import Report
 
-    outputs = kept.names()
     with progress_bar() as progress:
         task = progress.add_task("running", total=None)
         suite.progress = lambda name: progress.update(task, description=f"running: {name}")
         card = suite.run(trial.rule)
     if card.judged_by:
         words = [*words, "--error-span", card.judged_by]
-    report = Report(card, suite.engine, facts, words)
-    report.print(report_console(outputs))
+    report = Report(card, suite.engine, head, words)
+    report.print(report_console(results.names()))
     for name, text in (
-        (kept.json_file, report.json()),
-        (kept.junit, report.junit()),
-        (kept.badge, report.badge()),
+        (results.json_file, report.json()),
+        (results.junit, report.junit()),
+        (results.badge, report.badge()),
     ):
         if name:
             with open_output(name) as file:

@@ -41,21 +41,21 @@ class Report:
         The scorecard.
     engine : Engine
         The simulator.
-    facts : dict of str to str
-        What was run, for the head of the report.
+    head : dict of str to str
+        The core, the component and the tools, by their names in the report.
     words : list of str
         The words of the command, with the engine and without inputs and output files.
     """
 
     card: Scorecard
     engine: Engine
-    facts: dict[str, str]
+    head: dict[str, str]
     words: list[str]
 
     def print(self, show: Console) -> None:
         """Print the scorecard."""
-        for name, fact in self.facts.items():
-            say(show, f"{name:<12}{fact}")
+        for name, value in self.head.items():
+            say(show, f"{name:<12}{value}")
         if self.card.follows:
             say(show, f"{'error span':<12}the core follows {self.card.follows}")
         width = max(len(name) for name in self.card.results)
@@ -136,7 +136,7 @@ class Report:
                 row["command"] = self.command(result)
         span = {"judged_by": self.card.judged_by, "follows": self.card.follows}
         return {
-            **self.facts,
+            **self.head,
             "error_span": span,
             "passed": self.card.passed,
             "badge": self.card.badge,

@@ -58,8 +58,8 @@ class Sources:
             raise UsageError("give files in Verilog or in VHDL, not both")
         #: True if the language is SystemVerilog.
         self.is_system_verilog = any(
-            path.suffix == ".sv" or re.search(SYSTEM_VERILOG, path.read_bytes())
-            for path in self._paths
+            name.endswith(".sv") or re.search(SYSTEM_VERILOG, self._copies[name])
+            for name in self._compiled
         )
         if any(is_vhdl):
             self.is_system_verilog = False

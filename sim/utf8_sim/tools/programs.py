@@ -17,7 +17,7 @@ from itertools import dropwhile
 from pathlib import Path
 from typing import Any
 
-from .errors import OutOfTime, ToolError
+from .errors import NotInstalled, OutOfTime, ToolError
 from .interrupts import interrupts_later
 
 LONGEST_MESSAGE = 300
@@ -138,7 +138,7 @@ def need(program: str, package: str) -> str:
     """The path of a program. If it is not found, a `ToolError` names the package to install."""
     path = find(program)
     if path is None:
-        raise ToolError(f"{program} is not installed: install {package}")
+        raise NotInstalled(f"{program} is not installed: install {package}")
     return path
 
 
@@ -166,7 +166,7 @@ def compiler() -> list[str]:
     for name in ("c++", "g++", "clang++"):
         if path := find(name):
             return [path]
-    raise ToolError("no C++ compiler is installed: install g++ or clang++")
+    raise NotInstalled("no C++ compiler is installed: install g++ or clang++")
 
 
 @cache

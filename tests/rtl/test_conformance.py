@@ -143,6 +143,13 @@ def test_names_on_the_command_line_equal_those_of_the_code():
     assert (*ENGINES,) == conforming.ENGINES
 
 
+def test_page_has_every_rule():
+    page = (ROOT / "docs" / "conformance.md").read_text()
+    missing = {rule for rule in RULES if rule[0].isalpha() and f"`{rule}`" not in page}
+    assert missing == set()
+    assert "`1-byte` to `4-byte`" in page
+
+
 POLICIES = {
     "maximal-subpart": "error, U+0041 A",
     "whole-sequence": "error, U+0041 A",
@@ -329,6 +336,7 @@ REFUSALS = [
     ("--top wrong_decoder --component encoder --every-text 1", "except for a decoder with one lan"),
     ("--top wrong_decoder --compact", "--compact has no effect for a core: its ports are the same"),
     ("--top wrong_decoder --component validator --error-span silent", "--error-span silent is for"),
+    ("--top wrong_decoder --lanes 8 --error-span silent", "is for decoders with one lane"),
     ("--top nothing --engine icarus", "iverilog failed (exit status"),
 ]
 

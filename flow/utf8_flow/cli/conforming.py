@@ -2,7 +2,7 @@
 
 import os
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -63,30 +63,23 @@ class CoreRules(Rules):
         AUTO,
         SPANS,
         f"{OWNERS}: bytes that one error covers. auto: those of the core's own policy, which is "
-        "reported. The last three are for a decoder only.",
+        "reported. The last three are for a decoder with one lane.",
         also=[AUTO],
     )
 
-    def profile_of(self, component: str) -> "Profile":
-        """The profile; a component other than a decoder has no policies of its own."""
+    def profile_of(self, *, is_decoder: bool) -> "Profile":
+        """The profile. A byte decoder is judged by policies that are not in a profile."""
         from utf8_hdl import ErrorSpan
 
-        span = self.error_span or AUTO
-        known = {each.value for each in ErrorSpan}
-        if component != "decoder" and span not in (*known, AUTO):
-            raise UsageError(f"--error-span {span} is for decoders")
-        rules = Rules(
-            self.profile,
-            self.surrogates,
-            self.noncharacters,
-            span if span in known and component != "decoder" else None,
-        )
-        return rules.chosen()
+        span = None if is_decoder or self.error_span == AUTO else self.error_span
+        if span and span not in {each.value for each in ErrorSpan}:
+            raise UsageError(f"--error-span {span} is for decoders with one lane")
+        return replace(self, error_span=span).chosen()
 
 
 @dataclass
 class Trial:
-    """Options for what is run."""
+    """Options for the runs."""
 
     panel = "Simulation"
 
@@ -142,18 +135,19 @@ def conform(
     trial: Trial,
     results: Scorecards,
 ) -> None:
-    """Compare any core with the golden model, by outputs.
+    """Compare any core with the golden model.
 
-    Cycles do not matter. The FILEs are in Verilog, SystemVerilog or VHDL, and have the ports that
-    utf8-hdl generate gives, or some of them. The result is a scorecard: for each rule pass, fail or
-    not applicable, and the shortest input that fails. With --text, --hex or --code-points only this
-    input is run.
+    Outputs are compared in order, cycles do not matter. The FILEs are in Verilog, SystemVerilog or
+    VHDL, and have the ports that utf8-hdl generate gives, or some of them. The result is a
+    scorecard: for each rule pass, fail or not applicable, and the shortest input that fails. With
+    --text, --hex or --code-points only this input is run.
     """
     from utf8_sim.conformance.connections import Connections
     from utf8_sim.conformance.core import Core
 
-    spec = design.spec(rules.profile_of(design.component or ""))
+    [spec] = design.specs()
     is_decoder = spec.component == "decoder" and spec.lanes == 1
+    spec = design.spec(rules.profile_of(is_decoder=is_decoder))
     is_typed = typed != InlineInput()
     reject_inapplicable(
         context,

@@ -129,19 +129,26 @@ class Report:
 
     def document(self) -> dict[str, Any]:
         """The scorecard in types of JSON."""
-        rows = self.card.rows()
-        for row, result in zip(rows, self.card.results.values(), strict=True):
-            if result.failure:
-                row["input"] = self.shown_input(result.failure)
-                row["command"] = self.command(result)
-        span = {"judged_by": self.card.judged_by, "follows": self.card.follows}
         return {
             **self.head,
-            "error_span": span,
+            "error_span": {"judged_by": self.card.judged_by, "follows": self.card.follows},
             "passed": self.card.passed,
             "badge": self.card.badge,
-            "rules": rows,
+            "rules": [self._row(result) for result in self.card.results.values()],
         }
+
+    def _row(self, result: Result) -> dict[str, Any]:
+        """A rule in types of JSON."""
+        rule, failure = result.rule, result.failure
+        row: dict[str, Any] = {"rule": rule.name, "group": rule.group, "text": rule.text}
+        row |= {"verdict": result.verdict.value, "cases": result.cases, "failed": result.failed}
+        row |= {"reason": result.missing} if result.missing else {}
+        row |= {"measured": result.measured} if result.measured else {}
+        if failure:
+            row |= {"input": self.shown_input(failure), "command": self.command(result)}
+            row |= {"expected": [*failure.expected], "actual": [*failure.actual]}
+            row["note"] = failure.note
+        return row
 
     def json(self) -> str:
         """The scorecard as JSON."""

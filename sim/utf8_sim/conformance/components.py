@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
+from utf8_hdl import Profile
 from utf8_hdl.profile import SURROGATES
 
 from ..campaign import Part
@@ -21,17 +22,13 @@ from .texts import Texts, joined, len_of, part
 RESULTS = "results"
 """The group of the rules that only this component has."""
 
-EVERY_CHARACTER = "every-character"
-
 SAMPLE = 256
 """Texts that also run alone, and with stalls."""
 
 MAX_SAMPLED = 32
 """Inputs of the longest text of a sample."""
 
-WELL_FORMED = "aé€"
-
-REPEATED = 256
+WELL_FORMED = "aé€" * 256
 
 
 class ComponentSuite(Suite):
@@ -41,43 +38,32 @@ class ComponentSuite(Suite):
     survive them.
     """
 
-    long = (EVERY_CHARACTER,)
-
     def __init__(self, engine: Engine, **options: Any) -> None:
-        parts = engine.component.campaign(engine.design.design, 0)
-        self._parts: dict[str, Part] = {
-            _slug(each.name): each for each in parts if not each.is_long
-        }
-        self._takes_code_points = "i.code_point" in [pin.name for pin in engine.interface.inputs]
+        campaign = engine.component.campaign(engine.design.design, 0)
+        parts = [each for each in campaign if not each.is_long]
+        if "i.code_point" in [pin.name for pin in engine.interface.inputs]:
+            parts.insert(0, _every_character(engine.profile))
+        self._parts = {_slug(each.name): each for each in parts}
+        self.long = [name for name, each in self._parts.items() if each.is_long]
         super().__init__(engine, **options)
 
     def rules(self) -> Sequence[Rule]:
         own = [Rule(name, RESULTS, each.name) for name, each in self._parts.items()]
-        if self._takes_code_points:
-            own.insert(0, Rule(EVERY_CHARACTER, RESULTS, "every character of Unicode"))
         return [*own, *SHARED_RULES]
 
     def model(self) -> Transducer:
         return self.engine.component.model(self.engine.design)
 
     def pools(self) -> Iterator[Pool]:
-        if self._takes_code_points:
-            yield EVERY_CHARACTER, self._every_character
-        for name in self._parts:
-            yield name, partial(self._texts_of, name)
+        for name, each in self._parts.items():
+            yield name, partial(self._texts, each)
 
-    def _every_character(self) -> Texts:
-        highest = min(0x10FFFF, self.engine.profile.highest)
-        values = [value for value in range(highest + 1) if value not in SURROGATES]
-        return self._packed([(np.array(values, dtype=np.uint32), np.ones(len(values), bool))])
+    def _texts(self, each: Part) -> Texts:
+        return self._packed(each.pieces())
 
-    def _texts_of(self, name: str) -> Texts:
-        return self._packed(self._parts[name].pieces())
-
-    def _packed(self, pieces: Any) -> Texts:
+    def _packed(self, pieces: Iterator[Piece]) -> Texts:
         """The inputs of some texts, without those that break the rules of ``keep``."""
         items = joined([*self.engine.items(Stimulus(pieces))])
-        items = items | {LAST: items[LAST].copy()}
         items[LAST][-1:] = 1
         texts = Texts.of_items(items)
         if "i.keep" not in items:
@@ -85,30 +71,36 @@ class ComponentSuite(Suite):
         regular = [text for text in texts if _is_regular(text)]
         return Texts.of_items(joined(regular)) if regular else texts[:0]
 
-    def _sample(self) -> list[Columns]:
+    @cached_property
+    def _sample(self) -> Texts:
         """Short texts from all parts."""
-        found = []
-        for name in self._parts:
-            short = [text for text in self._texts_of(name) if len_of(text) <= MAX_SAMPLED]
-            found += short[:: max(1, len(short) * len(self._parts) // SAMPLE)]
-        return found
+        found: list[Columns] = []
+        for each in self._parts.values():
+            if not each.is_long:
+                short = [text for text in self._texts(each) if len_of(text) <= MAX_SAMPLED]
+                found += short[:: max(1, len(short) * len(self._parts) // SAMPLE)]
+        return Texts.of_items(joined(found))
 
     def fresh(self) -> Texts:
-        return Texts.of_items(joined(self._sample()))
+        return self._sample
 
     def hostile(self) -> Texts:
-        return self.fresh()
+        return self._sample
 
     def well_formed(self) -> Columns:
-        text = WELL_FORMED * REPEATED
-        if self._takes_code_points:
-            return self._packed([(list(map(ord, text)), True)]).items
         component, design = self.engine.component, self.engine.design
-        data: Iterator[Piece] = iter([(component.encode(text, design), True)])
+        data: Iterator[Piece] = iter([(component.encode(WELL_FORMED, design), True)])
         return self._packed(component.from_bytes(data, design)).items
 
     def unfinished(self) -> Texts:
-        return Texts.of_items(part(self.fresh().items, slice(64))).without_ends()
+        return Texts.of_items(part(self._sample.items, slice(64))).without_ends()
+
+
+def _every_character(profile: Profile) -> Part:
+    """Every character of Unicode that a profile has, each as a text."""
+    values = [value for value in range(profile.highest + 1)[:0x110000] if value not in SURROGATES]
+    texts = np.array(values, dtype=np.uint32), np.ones(len(values), dtype=bool)
+    return Part("every character", len(values), lambda: iter([texts]), is_long=True)
 
 
 def _is_regular(text: Columns) -> bool:

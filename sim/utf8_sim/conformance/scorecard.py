@@ -137,26 +137,3 @@ class Scorecard:
         """The text of a badge."""
         passed, failed = len(self.of(Verdict.PASS)), len(self.of(Verdict.FAIL))
         return f"UTF-8 conformance: {passed} of {passed + failed} rules"
-
-    def rows(self) -> list[dict[str, Any]]:
-        """The results in types of JSON."""
-        rows = []
-        for name, result in self.results.items():
-            row: dict[str, Any] = {
-                "rule": name,
-                "group": result.rule.group,
-                "text": result.rule.text,
-                "verdict": result.verdict.value,
-                "cases": result.cases,
-                "failed": result.failed,
-            }
-            if result.missing:
-                row["reason"] = result.missing
-            if result.measured:
-                row["measured"] = result.measured
-            if failure := result.failure:
-                row["expected"] = list(failure.expected)
-                row["actual"] = list(failure.actual)
-                row["note"] = failure.note
-            rows.append(row)
-        return rows

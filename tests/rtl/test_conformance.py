@@ -222,7 +222,8 @@ def test_other_broken_components_fail(folder, name, good, bad, rule):
 
 
 ODD = """
-module odd #(parameter WIDTH = 21) (
+`include "width.vh"
+module odd #(parameter WIDTH = `DEFAULT_WIDTH) (
   input clock, input reset_n, input enable, input [7:0] octet, input strobe,
   output [WIDTH-1:0] value, output done, output bad
 );
@@ -257,6 +258,7 @@ enable = 1
 @pytest.mark.sample(1)
 def test_core_with_other_ports_passes(folder, engine):
     Path("odd.v").write_text(ODD)
+    Path("width.vh").write_text("`define DEFAULT_WIDTH 21\n")
     Path("map.toml").write_text(MAP)
     words = ["--without", "ready,last,kind,length", "--ports", "map.toml", "--engine", engine]
     result = run("conform", "odd.v", WRONG, "--top", "odd", *words, "--hex", "41 C3 A9 FF E2 82 41")

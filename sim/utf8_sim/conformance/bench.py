@@ -188,13 +188,13 @@ class _Run:
             self._note(trace)
         max_silent = self._patience / (1 - max(drive.gaps, drive.stalls))
         max_cycles = MAX_CYCLES * (total + self._patience)
-        size, wrong_is_enough = FIRST_WINDOW, False
-        while not wrong_is_enough and self._silent < max_silent and self._cycles <= max_cycles:
+        size, is_over = FIRST_WINDOW, False
+        while not is_over and self._silent < max_silent and self._cycles <= max_cycles:
             first = outcome.accepted
             self._note(self._window(size, part(items, slice(first, first + size))))
-            wrong_is_enough = outcome.wrong is not None and not to_end
+            is_over = outcome.wrong is not None and not to_end
             size = min(2 * size, LAST_WINDOW, self._engine.window)
-        if not wrong_is_enough:
+        if not is_over:
             self._comparison.finish()
             if outcome.accepted < total:
                 outcome.problem = "hang"

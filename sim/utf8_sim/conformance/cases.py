@@ -21,6 +21,8 @@ from ..golden.decoder import DecoderModel, form_maximum
 from ..golden.encoder import encode_as
 from ..golden.model import feed_all
 from ..trace import Columns
+from .rules import rule_of_error
+from .texts import Texts
 
 LAST_CODE_POINT = 0x10FFFF
 
@@ -110,11 +112,7 @@ def random_texts(profile: Profile, seed: int) -> list[bytes]:
 
 def first_errors(texts: Sequence[bytes], profile: Profile) -> list[str]:
     """For each text, the rule that its first error tries: "mixed" if it has none."""
-    data = np.frombuffer(b"".join(texts), dtype=np.uint8)
-    ends = np.cumsum([len(text) for text in texts]) - 1
-    last = np.zeros(len(data), dtype=np.uint8)
-    last[ends] = 1
-    tokens = feed_all(DecoderModel(profile), {"i.data": data, "i.last": last})
+    tokens = feed_all(DecoderModel(profile), Texts.of_bytes(texts).items)
     text_of = np.cumsum(tokens["o.last"]) - tokens["o.last"]
     errors = np.flatnonzero(tokens["o.error"])
     which, first = np.unique(text_of[errors], return_index=True)
@@ -122,8 +120,7 @@ def first_errors(texts: Sequence[bytes], profile: Profile) -> list[str]:
     kinds = tokens["o.kind"][errors[first]].tolist()
     at_end = tokens["o.last"][errors[first]].tolist()
     for text, kind, is_end in zip(which.tolist(), kinds, at_end, strict=True):
-        is_cut = is_end and kind == ErrorKind.TRUNCATED.value
-        rules[text] = "cut-by-end" if is_cut else ErrorKind(kind).label
+        rules[text] = rule_of_error(kind, is_end)
     return rules
 
 

@@ -91,6 +91,12 @@ FIELD_RULES = {
 """The rule that a token breaks if only this field is wrong."""
 
 
+def rule_of_error(kind: int, is_last: int) -> str:
+    """The rule about an error of some kind, which may be the last token of a text."""
+    is_cut = is_last and kind == ErrorKind.TRUNCATED.value
+    return "cut-by-end" if is_cut else ErrorKind(kind).label
+
+
 def broken_rule(
     expected: Sequence[Fields],
     actual: Sequence[Fields],
@@ -111,12 +117,12 @@ def broken_rule(
     any_replacement : bool
         True if an error may have any code point.
     """
-    mine = [{name: token[name] for name in compared} for token in expected]
-    values, others = values_of(mine), values_of(actual)
+    visible = [{name: token[name] for name in compared} for token in expected]
+    values, others = values_of(visible), values_of(actual)
     if values == others:
         wrong = {
             name
-            for value, token, other in zip(values, mine, actual, strict=True)
+            for value, token, other in zip(values, visible, actual, strict=True)
             for name in compared
             if token[name] != other[name]
             and not (any_replacement and name == "code_point" and value == ERROR)
@@ -140,7 +146,7 @@ def _without_runs(values: Sequence[int]) -> list[int]:
 def _rule_of_span(expected: Sequence[Fields], actual: Sequence[Fields], first: int) -> str:
     """The rule if only the number of errors differs, in a run before the token ``first``.
 
-    If the run begins with another kind, the core has not noticed the right one in time.
+    If the run begins with another kind, the core detects the right one too late.
     """
     at = max(0, min(first, len(expected), len(actual)) - 1)
     while at > 0 and expected[at - 1]["error"]:
@@ -156,8 +162,7 @@ def _rule_at(expected: Sequence[Fields], first: int) -> str:
     at = min(first, len(expected) - 1)
     token, before = expected[at], expected[at - 1] if at else None
     if token["error"]:
-        is_end = token["kind"] == ErrorKind.TRUNCATED.value and token["last"]
-        return "cut-by-end" if is_end else ErrorKind(token["kind"]).label
+        return rule_of_error(token["kind"], token["last"])
     if before:
         return "kept-byte" if before["error"] else "mixed"
     return f"{shortest_form(token['code_point'])}-byte"

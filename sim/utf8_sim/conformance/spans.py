@@ -1,4 +1,4 @@
-"""Policies about the bytes that an error covers, and which one a core follows."""
+"""Policies about the bytes that an error covers, and the one that a core follows."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -18,17 +18,16 @@ from .tokens import ERROR, rows_of, values_of
 
 GOLDEN = tuple(span.value for span in ErrorSpan)
 
-SPANS = {
-    "maximal-subpart": "the longest prefix of a well-formed sequence, or one byte",
-    "whole-sequence": "the lead byte and the continuation bytes that it announces",
-    "each-byte": "one error for each byte",
-    "first-byte": "one error, and none for the continuation bytes after it",
-    "silent": "no error: ill-formed bytes are left out",
-}
+SPANS = (
+    *GOLDEN,
+    "each-byte",  # one error for each byte
+    "first-byte",  # one error, and none for the continuation bytes after it
+    "silent",  # no error: ill-formed bytes are left out
+)
 """The policies by which a core can be judged."""
 
 SURE = 0.9
-"""The part of the probes that a policy must explain, if the golden model does not have it."""
+"""Part of the probes that must match a policy that is not one of the golden model's."""
 
 SWALLOWS = "swallows"
 """A core that drops the byte which reveals an error. No policy allows that."""
@@ -37,16 +36,13 @@ UNEXPECTED = ErrorKind.UNEXPECTED_CONTINUATION.value
 
 
 class SpanModel:
-    """The golden model of a decoder under a policy; kinds and lengths are those of the golden one.
-
-    ``is_open`` is true if the last output was an error that continuation bytes may still join.
-    """
+    """The golden model of a decoder under a policy."""
 
     def __init__(self, profile: Profile, span: str) -> None:
         golden = ErrorSpan(span) if span in GOLDEN else ErrorSpan.MAXIMAL_SUBPART
         self._model = DecoderModel(replace(profile, error_span=golden))
         self._span = span
-        self._is_open = False
+        self._is_open = False  # the last output was an error that continuation bytes may join
 
     def feed(self, items: Columns, begins: np.ndarray) -> Outputs:
         """As :meth:`.golden.model.Transducer.feed`."""
@@ -121,7 +117,7 @@ def _swallowing(text: bytes, profile: Profile) -> list[dict[str, int]]:
 
 
 class Followed(NamedTuple):
-    """The policy that a core follows, and on how many of the probes."""
+    """The policy that a core follows, and the number of probes that match it."""
 
     span: str
     matches: int
@@ -129,7 +125,7 @@ class Followed(NamedTuple):
 
 
 def followed_span(profile: Profile, run: Callable[[bytes], list[int]]) -> Followed:
-    """The policy that explains most of a core's tokens.
+    """The policy that matches the core on most probes.
 
     ``run`` decodes a text with the core: the code points, and :data:`ERROR` for errors.
     """
@@ -147,6 +143,6 @@ def followed_span(profile: Profile, run: Callable[[bytes], list[int]]) -> Follow
     elif found["silent"]:
         return Followed("silent", found["silent"], len(texts))
     best = max(found, key=lambda span: found[span])
-    if found[best] < SURE * len(texts):  # a core with faults: no policy explains it
+    if found[best] < SURE * len(texts):  # a core with faults matches none
         best = max(GOLDEN, key=lambda span: found[span])
     return Followed(best, found[best], len(texts))

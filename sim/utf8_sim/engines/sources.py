@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 
@@ -45,13 +46,16 @@ class Sources:
         self._compiled: list[str] = []
         folders = {path.parent: f"source{n}" for n, path in enumerate(self._paths)}
         for path in self._paths:
-            with refusing(f"read {str(path)!r}"):
-                content = path.read_bytes()
-                for near in sorted(path.parent.iterdir()):
-                    if near.suffix in INCLUDED and near.is_file():
-                        self._copies[f"{folders[path.parent]}/{near.name}"] = near.read_bytes()
-            self._copies[f"{folders[path.parent]}/{path.name}"] = content
             self._compiled.append(f"{folders[path.parent]}/{path.name}")
+            with refusing(f"read {str(path)!r}"):
+                self._copies[self._compiled[-1]] = path.read_bytes()
+        for folder, name in folders.items():
+            with refusing(f"read {str(folder)!r}"):
+                files = sorted(folder.iterdir())
+            for near in files:
+                if near.suffix in INCLUDED and near.is_file():
+                    with suppress(OSError):  # if it is needed, the compiler reports it
+                        self._copies.setdefault(f"{name}/{near.name}", near.read_bytes())
         self._includes = [f"-I{folder}" for folder in folders.values()]
         is_vhdl = [path.suffix.lower() in VHDL for path in self._paths]
         if any(is_vhdl) and not all(is_vhdl):

@@ -1,7 +1,7 @@
 """A core with the ports of one of our components, in any simulator of Verilog."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from utf8_hdl.axi import AxiStream
@@ -135,9 +135,9 @@ class Core:
                 connected.append(f".{name}({sign}{port})")
         for name in self._own_fields():
             connect_output(name, sum(place.width for place in self._fields[name]))
-        connected += [f".{name}({level})" for name, level in self._connections.constants.items()]
-        values = [f".{name}({value})" for name, value in self._connections.parameters.items()]
-        parameters = f" #({', '.join(values)})" if values else ""
+        connected += _named(self._connections.constants)
+        values = ", ".join(_named(self._connections.parameters))
+        parameters = f" #({values})" if values else ""
         core = f"{self.sources.top}{parameters} core ({', '.join(connected)});"
         # CXXRTL needs a register on the clock, which a core may lack.
         register = "(* keep *) reg toggles = 0; always @(posedge clk) toggles <= ~toggles;"
@@ -169,3 +169,8 @@ class Core:
                     parts.append((place.lowest, level if is_own else f"{place.width}'d0"))
                 low += place.width
         return f"{{{', '.join(level for _, level in sorted(parts, reverse=True))}}}"
+
+
+def _named(values: Mapping[str, Any]) -> list[str]:
+    """Connections by name in Verilog."""
+    return [f".{name}({value})" for name, value in values.items()]

@@ -27,9 +27,9 @@ class Failure:
     expected, actual : list of str
         The outputs for humans: those of the golden model, and those of the core.
     note : str
-        What else is wrong.
+        The failure in words, if the outputs do not show it.
     gaps, stalls, seed : float, float, int
-        How the input and the consumer stalled.
+        Probabilities of gaps in the input and of stalls of the consumer, and their random seed.
     """
 
     texts: Sequence[Any]
@@ -42,7 +42,7 @@ class Failure:
 
     @property
     def size(self) -> tuple[int, int]:
-        """The order of failures: the shortest first, without stalls first."""
+        """Sort key of failures: those without stalls first, then the shortest."""
         stalled = bool(self.gaps) + bool(self.stalls)
         return stalled, sum(_length(text) for text in self.texts) + len(self.texts)
 

@@ -193,9 +193,8 @@ class DecoderSuite(Suite):
                 if len(actual) < len(expected):
                     return "kept-byte"
                 return error if has_ends or error != "cut-by-end" else "truncated"
-        any_replacement = self._any_replacement
-        rule = broken_rule(expected, actual, self._compared, any_replacement=any_replacement)
-        return rule or "mixed"
+        options = {"any_replacement": self._any_replacement}
+        return broken_rule(expected, actual, self._compared, **options) or "mixed"
 
     def record(
         self,
@@ -208,7 +207,6 @@ class DecoderSuite(Suite):
         # A field that is wrong is not compared any more, so that it hides no other failure.
         if rule == "replacement":
             self._any_replacement = True
-        wrong = [f"o.{name}" for name, broken in FIELD_RULES.items() if broken == rule]
-        self.bench.compared = [
-            pin for pin in self.bench.compared if pin not in wrong or pin == "o.code_point"
-        ]
+        else:
+            compared = [name for name in self._compared if FIELD_RULES.get(name) != rule]
+            self.bench.compared = [f"o.{name}" for name in compared]

@@ -51,8 +51,8 @@ class Sources:
                 self._copies[self._compiled[-1]] = path.read_bytes()
         for folder, name in folders.items():
             with refusing(f"read {str(folder)!r}"):
-                files = sorted(folder.iterdir())
-            for near in files:
+                listed = sorted(folder.iterdir())
+            for near in listed:
                 if near.suffix in INCLUDED and near.is_file():
                     with suppress(OSError):  # if it is needed, the compiler reports it
                         self._copies.setdefault(f"{name}/{near.name}", near.read_bytes())

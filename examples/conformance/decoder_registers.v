@@ -1,4 +1,4 @@
-// The compact decoder behind registers, as a processor would use it: no streams.
+// The compact decoder with registers for a processor, instead of streams.
 //
 // address  write                     read
 //    0     a byte of a text          bit 0: a byte may be written; bit 1: a token can be read

@@ -1,4 +1,4 @@
-"""Conformance of a decoder that is not a stream, with a bench of one's own.
+"""Conformance of a decoder with registers instead of streams.
 
 To use it for your decoder, change `decode`: it gets the bytes of a text, and returns the tokens.
 """

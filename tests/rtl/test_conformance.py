@@ -127,6 +127,12 @@ def core_with(**connections):
     return Core(Decoder(), [str(WRONG)], "wrong_decoder", Connections(**connections))
 
 
+@pytest.mark.parametrize("core", ["myterminal", "uniterm"])
+def test_maps_of_public_cores_are_accepted(core):
+    name = str(ROOT / "examples" / "conformance" / "cores" / f"{core}.toml")
+    assert "m_axis_tvalid" in core_with(**vars(Connections.of("", name))).has
+
+
 def test_fields_without_a_port_are_not_compared():
     """Else a rule about such a field would pass."""
     without_ports = core_with(without=frozenset({"m_axis_tuser", "m_axis_tlast"}))

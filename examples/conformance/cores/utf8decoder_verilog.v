@@ -1,6 +1,6 @@
-// chykon/utf8decoder-verilog: the outputs come two cycles after the byte.
+// chykon/utf8decoder-verilog, src/utf8decoder.v: the outputs come two cycles after the byte.
 //
-//   utf8-hdl conform UTF8Decoder.v utf8decoder_verilog.v --top utf8decoder_verilog
+//   utf8-hdl conform utf8decoder.v utf8decoder_verilog.v --top utf8decoder_verilog
 //     --without last,ready,kind,length
 
 module utf8decoder_verilog (

@@ -35,7 +35,7 @@ ALSO = {
 
 
 def break_rule(folder, rule):
-    """Let the core break a rule; its number is the place of the rule in its source."""
+    """Let the core break a rule; its number is the index of the rule, from 1."""
     order = [*RULES]
     order.remove("defined")
     (folder / "bug").write_text(str(order.index(rule) + 1))

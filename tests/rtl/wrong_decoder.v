@@ -21,7 +21,7 @@ module wrong_decoder #(
     localparam [2:0] UNEXPECTED = 1, INVALID = 2, OVERLONG = 3, SURROGATE = 4, RANGE = 5;
     localparam [2:0] TRUNCATED = 6, NONCHARACTER = 7;
 
-    // Which rule is broken.
+    // The rules, by the number that breaks them.
     localparam ONE = 1, TWO = 2, THREE = 3, FOUR = 4, MIXED = 5, B_UNEXPECTED = 6, B_INVALID = 7;
     localparam B_OVERLONG = 8, B_SURROGATE = 9, B_RANGE = 10, B_TRUNCATED = 11;
     localparam B_NONCHARACTER = 12, REPLACEMENT = 13, KIND = 14, KEPT = 15, SPAN = 16;
@@ -43,7 +43,7 @@ module wrong_decoder #(
     end
 `endif
 
-    // Tokens that wait: last, length, kind, value.
+    // Tokens in flight: last, length, kind, value.
     reg [31:0] queue[0:15];
     reg [3:0] head = 0, tail = 0;
     wire [3:0] count = tail - head;

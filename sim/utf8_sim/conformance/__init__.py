@@ -1,7 +1,7 @@
-"""Conformance of any core: the rules, the cases, the golden model and the scorecard.
+"""Conformance of any core: the rules, the cases, the comparison and the scorecard.
 
-`utf8-hdl conform` runs them on Verilog with AXI4-Stream ports. :class:`Checks` is for a bench of
-your own, which drives any other interface.
+`utf8-hdl conform` runs them on Verilog with AXI4-Stream ports. :class:`Checks` is for a test bench
+of your own, which drives any other interface.
 """
 
 from .checks import Case, Checks

@@ -126,7 +126,7 @@ class Bench:
     def run(self, items: Columns, drive: Drive | None = None, *, to_end: bool = False) -> Outcome:
         """Run the core after a reset until it is silent, or until an output is wrong.
 
-        With ``to_end``, the run goes on after a wrong output.
+        With ``to_end``, the run continues after a wrong output.
         """
         outcome = Outcome(items)
         run = _Run(self, self._started(), drive or Drive(), outcome)

@@ -1,4 +1,4 @@
-"""The cases and the scorecard for a bench of one's own, in cocotb or anything that runs Python."""
+"""The cases and the scorecard for a test bench of one's own, in cocotb or any Python."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -23,7 +23,7 @@ class Case(NamedTuple):
     Parameters
     ----------
     rule : str
-        The rule that it tries first of all.
+        The rule that it tries.
     text : bytes
         Its bytes; the last one ends it.
     """
@@ -35,8 +35,8 @@ class Case(NamedTuple):
 class Checks:
     """The cases and the scorecard of `utf8-hdl conform`, without a simulator.
 
-    A bench decodes the text of each case with its own hardware, in whatever way that is driven, and
-    hands in the tokens. Rules about clocks, such as those about stalls, are not among them.
+    A test bench decodes the text of each case with its hardware, and hands in the tokens. The rules
+    about clocks, such as those about stalls, are left out.
 
     Parameters
     ----------

@@ -32,7 +32,7 @@ ENGINES: dict[str, Any] = {
 
 
 class Core:
-    """A core in the place of one of our designs, whose ports it gets.
+    """A core that replaces one of our designs, with the ports of that design.
 
     Parameters
     ----------

@@ -61,7 +61,7 @@ def decoder_rules(longest_form: int) -> tuple[Rule, ...]:
     """The rules of a scorecard for a byte decoder."""
     return (
         *map(_characters, range(1, longest_form + 1)),
-        Rule("mixed", CHARACTERS, "a character leaves nothing behind for the next one"),
+        Rule("mixed", CHARACTERS, "a character does not change the next one"),
         Rule("unexpected-continuation", ILL_FORMED, "80..BF without a lead byte is an error"),
         Rule("invalid-byte", ILL_FORMED, "FE and FF are errors"),
         Rule("overlong", ILL_FORMED, "a form longer than needed is an error"),
@@ -76,7 +76,7 @@ def decoder_rules(longest_form: int) -> tuple[Rule, ...]:
         Rule("length", RECOVERY, "a token has the number of its bytes", ("length",)),
         Rule("cut-by-end", END, "a sequence cut by the end of its text is an error", (ENDS,)),
         Rule("last", END, "last marks the last token of a text", (ENDS, "last")),
-        Rule("new-text", END, "a text leaves nothing behind for the next one", (ENDS,)),
+        Rule("new-text", END, "a text does not change the tokens of the next one", (ENDS,)),
         Rule("prompt", END, "a token does not wait for a byte that it does not need"),
         *SHARED_RULES,
     )

@@ -48,7 +48,7 @@ class Suite(Runner):
         The inputs, or outputs, per cycle that the core promises.
     """
 
-    #: Rules with so many texts that these run for no other rule.
+    #: Rules with many texts; these run for no other rule.
     long: Collection[str] = ()
 
     def __init__(self, engine: Engine, *, rate: float = 1.0) -> None:

@@ -263,11 +263,13 @@ enable = 1
 @each_engine("verilator", "cxxrtl", "icarus")
 @pytest.mark.sample(1)
 def test_core_with_other_ports_passes(folder, engine):
-    Path("odd.v").write_text(ODD)
+    Path("odd core.v").write_text(ODD)
     Path("width.vh").write_text("`define DEFAULT_WIDTH 21\n")
     Path("map.toml").write_text(MAP)
     words = ["--without", "ready,last,kind,length", "--ports", "map.toml", "--engine", engine]
-    result = run("conform", "odd.v", WRONG, "--top", "odd", *words, "--hex", "41 C3 A9 FF E2 82 41")
+    result = run(
+        "conform", "odd core.v", WRONG, "--top", "odd", *words, "--hex", "41 C3 A9 FF E2 82 41"
+    )
     tokens = "U+0041 A, U+00E9 é, error, error, U+0041 A"
     assert f"expected    {tokens}\nactual      {tokens}\n" in result.out
     assert result.status == 0

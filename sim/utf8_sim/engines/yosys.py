@@ -33,8 +33,10 @@ class YosysEngine(Engine):
 
         def write(folder: Path) -> str:
             (folder / "wrapper.v").write_text(verilog)
-            files = [f'"{name}"' for name in [*sources.write(folder), "wrapper.v"]]
-            arguments = " ".join(["-sv"] * sources.is_system_verilog + files)
+            options = ["-sv"] * sources.is_system_verilog
+            files = [*sources.write(folder), "wrapper.v"]
+            quoted = [name if name.startswith("-I") else f'"{name}"' for name in files]
+            arguments = " ".join([*options, *quoted])
             script = _SCRIPT.format(arguments=arguments, module=sources.module)
             (folder / "script.ys").write_text(script)
             run_yowasp(YOSYS, "-q", "script.ys", folder=folder)

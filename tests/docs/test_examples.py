@@ -215,7 +215,7 @@ FILTER_FLAWS = {
 
 @pytest.mark.long
 @needs("make", "iverilog", modules=["cocotb"])
-@pytest.mark.parametrize("code_point", ["code_point", "code_point + (code_point == 32'hE9)"])
+@pytest.mark.parametrize("code_point", ["code_point", "code_point + (code_point == 32'h80)"])
 def test_conformance_of_registers(code_point, tmp_path):
     folder = copied("conformance", tmp_path)
     core = folder / "decoder_registers.v"
@@ -226,7 +226,7 @@ def test_conformance_of_registers(code_point, tmp_path):
         assert "UTF-8 conformance: 18 of 18 rules" in ran.stdout
     else:
         assert "FAIL 2-byte: every character of 2 bytes" in ran.stdout
-        assert "  input    C3 A9\n" in ran.stdout
+        assert "  input    C2 80\n" in ran.stdout
 
 
 @pytest.mark.long

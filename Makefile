@@ -18,13 +18,16 @@ SYNTH_LANES := $(addprefix synth-,decoder validator compactor transcoder)
 # The tables of docs/choose.md.
 CHOICES := $(addprefix choose-,bytes out rules)
 
-# Measured on devices of other families; with four lanes too, where that can be.
+# Measured on devices of other families; with eight lanes too, where that can be.
 SYNTH_FAMILIES := $(addprefix synth-,gowin nexus machxo2 gatemate)
 SYNTH_WIDER := $(addsuffix -lanes,$(addprefix synth-,gowin nexus machxo2))
+# The transcoders to UTF-8, with eight lanes.
+SYNTH_TO_UTF8 := $(addprefix synth-,repair utf16-to-utf8)
 
 .PHONY: help sim test test-all compare hostile bench bench-cluster bench-transcoding verilog diagram \
         prove prove-record prove-lanes prove-status prove-model prove-check mutate synth \
-        synth-lanes $(SYNTH_LANES) synth-families $(SYNTH_FAMILIES) $(SYNTH_WIDER) choose $(CHOICES) \
+        synth-lanes $(SYNTH_LANES) synth-families $(SYNTH_FAMILIES) $(SYNTH_WIDER) $(SYNTH_TO_UTF8) \
+        choose $(CHOICES) \
         bitstream site live lint format clean
 
 help: ## Show this list
@@ -150,15 +153,23 @@ synth-compactor: VALUES := --width 16
 
 MEASURED := --device ecp5-85f --seeds 3
 
-synth-families: $(SYNTH_FAMILIES) $(SYNTH_WIDER) ## Other families: or one of synth-gowin, -nexus, -machxo2, -gatemate
+synth-families: $(SYNTH_FAMILIES) $(SYNTH_WIDER) $(SYNTH_TO_UTF8) ## Other families: or one of synth-gowin, -nexus, -machxo2, -gatemate
 
 $(SYNTH_FAMILIES): synth-%: $(VENV)/fpga
 	$(call measure,$@,synthesis-$*,--profile unicode --seeds 3 --device $(CHIPS))
 
 $(SYNTH_WIDER): synth-%-lanes: $(VENV)/fpga
-	$(call measure,$@,synthesis-$*-lanes,--lanes 4 --profile unicode --seeds 3 --device $(CHIPS))
+	$(call measure,$@,synthesis-$*-lanes,$(EIGHT_LANES) --device $(CHIPS))
 
-synth-gowin synth-gowin-lanes: CHIPS := gw1nr-9,gw2a-18
+$(SYNTH_TO_UTF8): synth-%: $(VENV)/fpga
+	$(call measure,$@,synthesis-$*,--component transcoder --to utf-8 $(FROM) $(EIGHT_LANES) --device $(CHIPS))
+
+EIGHT_LANES := --lanes 8 --profile unicode --seeds 3
+
+synth-utf16-to-utf8: FROM := --from utf-16
+$(SYNTH_TO_UTF8): CHIPS := ecp5-85f,lifcl-40
+synth-gowin: CHIPS := gw1nr-9,gw2a-18
+synth-gowin-lanes: CHIPS := gw2a-18
 synth-nexus synth-nexus-lanes: CHIPS := lifcl-40
 synth-machxo2: CHIPS := machxo2-1200,machxo3lf-6900
 synth-machxo2-lanes: CHIPS := machxo3lf-6900

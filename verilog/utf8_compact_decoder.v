@@ -20,7 +20,7 @@
 //                  4 surrogate
 //                  5 out-of-range
 //                  6 truncated
-//                  7 noncharacter
+//                  7 noncharacter, never with this profile
 //   tuser[7:4]     length: how many bytes the token covers
 //
 // While m_axis_tvalid is low, m_axis_tdata, m_axis_tuser and m_axis_tlast are don't care.
@@ -29,8 +29,8 @@
 // m_axis_tready within the cycle. It is low during reset and in the first cycle after it.
 // Latency: a token is at the output 1 cycle after its last byte was accepted, or after the byte
 // that cuts it short. Behind a token cut short it is 2 cycles, for bytes that follow without a gap,
-// until one of them begins a sequence.
-// Cycles in which m_axis_tvalid is high and m_axis_tready low are not counted.
+// until one of them begins a sequence. Cycles in which m_axis_tvalid is high and m_axis_tready low
+// are not counted.
 //
 // Reset: from the first clock edge with reset to the first one without it, s_axis_tready and
 // m_axis_tvalid are low. Registers have initial values, too: where an FPGA loads these, no reset is
@@ -38,7 +38,6 @@
 // low. After x on s_axis_tvalid or m_axis_tready, outputs may be x until a reset.
 //
 // Modules, registers and wires have the names of the Amaranth source, where they have one there.
-// States of the register state: 0 START, 1 NEED_1, 2 NEED_2, 3 NEED_3, 4 HELD
 //
 // Lint waivers:
 //   DECLFILENAME: the file may have any name

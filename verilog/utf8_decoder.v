@@ -20,17 +20,16 @@
 //                  4 surrogate
 //                  5 out-of-range
 //                  6 truncated
-//                  7 noncharacter
+//                  7 noncharacter, never with this profile
 //   tuser[7:4]     length: how many bytes the token covers
 //
 // While m_axis_tvalid is low, m_axis_tdata, m_axis_tuser and m_axis_tlast are don't care.
 //
 // Throughput: one byte in every cycle while m_axis_tready is high. s_axis_tready is a register: it
 // may be low two cycles after a cycle in which the output waited, and is high in all others.
-// Latency: a token is at the output 7 cycles after its last byte was accepted, or 6 after the
-// byte that cuts it short; one more if that byte was accepted in the cycle after one in which the
-// output waited.
-// Cycles in which m_axis_tvalid is high and m_axis_tready low are not counted.
+// Latency: a token is at the output 7 cycles after its last byte was accepted, or 6 after the byte
+// that cuts it short; one more if that byte was accepted in the cycle after one in which the output
+// waited. Cycles in which m_axis_tvalid is high and m_axis_tready low are not counted.
 //
 // Reset: from the first clock edge with reset to the first one without it, s_axis_tready and
 // m_axis_tvalid are low. Registers have initial values, too: where an FPGA loads these, no reset is
@@ -38,7 +37,8 @@
 // low. After x on s_axis_tvalid or m_axis_tready, outputs may be x until a reset.
 //
 // Modules, registers and wires have the names of the Amaranth source, where they have one there.
-// States of the register state: 1 START, 2 NEED_1, 4 NEED_2, 8 NEED_3
+// (a & c) | (b & ~c) is a multiplexer in plain gates, where a clock enable or a reset would be
+// slower.
 //
 // Lint waivers:
 //   DECLFILENAME: the file may have any name
@@ -290,6 +290,7 @@ module utf8_decoder (
   reg count_valid;
   reg count_moves;
   reg count_steps;
+  // Bits of state, from bit 0 on: STATE_START, STATE_NEED_1, STATE_NEED_2, STATE_NEED_3
   reg [3:0] state;
   reg [20:0] count_low_bits;
   reg count_bit_6;
@@ -332,7 +333,7 @@ module utf8_decoder (
     end
   end
 
-  // Stage 6, make: the token of the sequence, if it ends here
+  // Stage 6, make: the token of the sequence, if it ends here; U+FFFD in an error
   reg make_valid;
   reg [20:0] make_code_point;
   reg make_error;

@@ -8,11 +8,12 @@
 // clk, rst         clock; synchronous reset, active high
 // s_axis_*         beats in, AXI4-Stream. A text begins in a new beat; tlast marks its last one.
 //   tdata          bytes, the first one lowest
-//   tkeep          a bit for each byte, whether there is one: all, or with tlast the first ones
-// m_axis_*         for each beat one of slots, AXI4-Stream. Slot k has the token that ends with
-//                  the k-th byte of the beat, the first one being 1; slot 0 a truncated sequence
-//                  that ended with the beat before. A token is a character or an error, and covers
-//                  one or more consecutive bytes; tokens cover every byte once, in order.
+//   tkeep          a bit for each byte: all are set, or with tlast the first ones
+// m_axis_*         for each beat, a beat of token slots, AXI4-Stream. Slot k, from 1 on, has the
+//                  token that ends with byte k of the beat, counted from 1, if one does. Slot 0 has
+//                  a truncated sequence that ended with the beat before. A token is a character or
+//                  an error, and covers one or more consecutive bytes; tokens cover every byte
+//                  once, in order.
 //   tdata          a code point in each slot, slot 0 lowest, zero-extended (UTF-32; to 64 bits if
 //                  32 are too few); U+FFFD in an error
 //   tkeep          a bit for each byte of tdata: whether there is a token in the slot
@@ -27,15 +28,15 @@
 //                  4 surrogate
 //                  5 out-of-range
 //                  6 truncated
-//                  7 noncharacter
+//                  7 noncharacter, never with this profile
 //     bits 7:4     length: how many bytes the token covers
 //
 // While m_axis_tvalid is low, the other outputs but s_axis_tready are don't care.
 //
 // Throughput: one beat in every cycle while the consumer is ready; a stalled cycle costs one cycle.
 // s_axis_tready is low during reset and in the first cycle after it.
-// Latency: what is known of a beat is at the output 8 cycles after the beat was taken. Cycles in
-// which m_axis_tvalid is high and m_axis_tready low are not counted.
+// Latency: a beat comes out 8 cycles after it was accepted. Cycles in which m_axis_tvalid is high
+// and m_axis_tready low are not counted.
 //
 // Reset: from the first clock edge with reset to the first one without it, s_axis_tready and
 // m_axis_tvalid are low. Registers have initial values, too, except the read addresses of memories,
@@ -44,6 +45,9 @@
 // s_axis_tvalid or m_axis_tready, outputs may be x until a reset.
 //
 // Modules, registers and wires have the names of the Amaranth source, where they have one there.
+// (a & c) | (b & ~c) is a multiplexer in plain gates, where a clock enable or a reset would be
+// slower.
+// a ^ {..., &a[1:0], a[0], 1'b1} is a + 1 without a carry chain.
 //
 // Lint waivers:
 //   DECLFILENAME: the file may have any name
@@ -116,34 +120,7 @@ module utf8_decoder_8 (
   wire [2:0] name_before_data_6;
 
   // Outputs of tokens
-  wire [8:0] make_code_point_0;
-  wire [8:0] make_code_point_1;
-  wire [8:0] make_code_point_2;
-  wire [8:0] make_code_point_3;
-  wire [8:0] make_code_point_4;
-  wire [8:0] make_code_point_5;
-  wire [8:0] make_code_point_6;
-  wire [8:0] make_code_point_7;
-  wire [8:0] make_code_point_8;
-  wire [8:0] make_code_point_9;
-  wire [8:0] make_code_point_10;
-  wire [8:0] make_code_point_11;
-  wire [8:0] make_code_point_12;
-  wire [8:0] make_code_point_13;
-  wire [8:0] make_code_point_14;
-  wire [8:0] make_code_point_15;
-  wire [8:0] make_code_point_16;
-  wire [8:0] make_code_point_17;
-  wire [8:0] make_code_point_18;
-  wire [8:0] make_code_point_19;
-  wire [8:0] make_code_point_20;
-  wire [8:0] make_error_0;
-  wire [8:0] make_kind_0;
-  wire [8:0] make_kind_1;
-  wire [8:0] make_kind_2;
-  wire [8:0] make_length_0;
-  wire [8:0] make_length_1;
-  wire [8:0] make_length_2;
+  wire [251:0] make_tokens;
 
   // Outputs of memory
   wire [159:0] chunk_0_memory_out;
@@ -211,14 +188,14 @@ module utf8_decoder_8 (
     .name_data_4(name_data_4),
     .name_data_5(name_data_5),
     .name_data_6(name_data_6),
-    .name_error(name_error),
+    .error(name_error),
     .name_character_1(name_character_1),
     .name_character_2(name_character_2),
     .name_character_3(name_character_3),
     .name_character_4(name_character_4),
-    .name_error_kind_0(name_error_kind_0),
-    .name_error_kind_1(name_error_kind_1),
-    .name_error_kind_2(name_error_kind_2),
+    .kind_0(name_error_kind_0),
+    .kind_1(name_error_kind_1),
+    .kind_2(name_error_kind_2),
     .name_before_data_0(name_before_data_0),
     .name_before_data_1(name_before_data_1),
     .name_before_data_2(name_before_data_2),
@@ -226,34 +203,7 @@ module utf8_decoder_8 (
     .name_before_data_4(name_before_data_4),
     .name_before_data_5(name_before_data_5),
     .name_before_data_6(name_before_data_6),
-    .make_code_point_0(make_code_point_0),
-    .make_code_point_1(make_code_point_1),
-    .make_code_point_2(make_code_point_2),
-    .make_code_point_3(make_code_point_3),
-    .make_code_point_4(make_code_point_4),
-    .make_code_point_5(make_code_point_5),
-    .make_code_point_6(make_code_point_6),
-    .make_code_point_7(make_code_point_7),
-    .make_code_point_8(make_code_point_8),
-    .make_code_point_9(make_code_point_9),
-    .make_code_point_10(make_code_point_10),
-    .make_code_point_11(make_code_point_11),
-    .make_code_point_12(make_code_point_12),
-    .make_code_point_13(make_code_point_13),
-    .make_code_point_14(make_code_point_14),
-    .make_code_point_15(make_code_point_15),
-    .make_code_point_16(make_code_point_16),
-    .make_code_point_17(make_code_point_17),
-    .make_code_point_18(make_code_point_18),
-    .make_code_point_19(make_code_point_19),
-    .make_code_point_20(make_code_point_20),
-    .make_error_0(make_error_0),
-    .make_kind_0(make_kind_0),
-    .make_kind_1(make_kind_1),
-    .make_kind_2(make_kind_2),
-    .make_length_0(make_length_0),
-    .make_length_1(make_length_1),
-    .make_length_2(make_length_2)
+    .make_tokens(make_tokens)
   );
 
   utf8_decoder_8_memory memory (
@@ -265,34 +215,7 @@ module utf8_decoder_8 (
     .pair_last(pair_last),
     .name_valid(name_valid),
     .name_newest(name_newest),
-    .make_code_point_0(make_code_point_0),
-    .make_code_point_1(make_code_point_1),
-    .make_code_point_2(make_code_point_2),
-    .make_code_point_3(make_code_point_3),
-    .make_code_point_4(make_code_point_4),
-    .make_code_point_5(make_code_point_5),
-    .make_code_point_6(make_code_point_6),
-    .make_code_point_7(make_code_point_7),
-    .make_code_point_8(make_code_point_8),
-    .make_code_point_9(make_code_point_9),
-    .make_code_point_10(make_code_point_10),
-    .make_code_point_11(make_code_point_11),
-    .make_code_point_12(make_code_point_12),
-    .make_code_point_13(make_code_point_13),
-    .make_code_point_14(make_code_point_14),
-    .make_code_point_15(make_code_point_15),
-    .make_code_point_16(make_code_point_16),
-    .make_code_point_17(make_code_point_17),
-    .make_code_point_18(make_code_point_18),
-    .make_code_point_19(make_code_point_19),
-    .make_code_point_20(make_code_point_20),
-    .make_error_0(make_error_0),
-    .make_kind_0(make_kind_0),
-    .make_kind_1(make_kind_1),
-    .make_kind_2(make_kind_2),
-    .make_length_0(make_length_0),
-    .make_length_1(make_length_1),
-    .make_length_2(make_length_2),
+    .make_tokens(make_tokens),
     .next(next),
     .flips_if_ready(flips_if_ready),
     .chunk_0_memory_out(chunk_0_memory_out),
@@ -450,155 +373,40 @@ module utf8_decoder_8_sequences (
     split_high_014589CD = 8'h0; split_high_048C = 8'h0; split_valid = 1'b0; split_newest = 5'h0;
   end
 
-  always @(posedge clk) begin
+  always @(posedge clk) begin : split_last_loops
+    integer n;
     split_last <= i_payload[72];
     split_there <= i_payload[71:64];
-    split_data_0 <= {i_payload[56], i_payload[48], i_payload[40], i_payload[32], i_payload[24],
-        i_payload[16], i_payload[8], i_payload[0]};
-    split_data_1 <= {i_payload[57], i_payload[49], i_payload[41], i_payload[33], i_payload[25],
-        i_payload[17], i_payload[9], i_payload[1]};
-    split_data_2 <= {i_payload[58], i_payload[50], i_payload[42], i_payload[34], i_payload[26],
-        i_payload[18], i_payload[10], i_payload[2]};
-    split_data_3 <= {i_payload[59], i_payload[51], i_payload[43], i_payload[35], i_payload[27],
-        i_payload[19], i_payload[11], i_payload[3]};
-    split_data_4 <= {i_payload[60], i_payload[52], i_payload[44], i_payload[36], i_payload[28],
-        i_payload[20], i_payload[12], i_payload[4]};
-    split_data_5 <= {i_payload[61], i_payload[53], i_payload[45], i_payload[37], i_payload[29],
-        i_payload[21], i_payload[13], i_payload[5]};
-    split_data_6 <= {i_payload[62], i_payload[54], i_payload[46], i_payload[38], i_payload[30],
-        i_payload[22], i_payload[14], i_payload[6]};
-    split_high_89AB <= {i_payload[63:62] == 2'b10,
-        i_payload[55:54] == 2'b10,
-        i_payload[47:46] == 2'b10,
-        i_payload[39:38] == 2'b10,
-        i_payload[31:30] == 2'b10,
-        i_payload[23:22] == 2'b10,
-        i_payload[15:14] == 2'b10,
-        i_payload[7:6] == 2'b10};
-    split_high_89ABCDEF <= {i_payload[63], i_payload[55], i_payload[47], i_payload[39],
-        i_payload[31], i_payload[23], i_payload[15], i_payload[7]};
-    split_high_C <= {i_payload[63:60] == 4'hC,
-        i_payload[55:52] == 4'hC,
-        i_payload[47:44] == 4'hC,
-        i_payload[39:36] == 4'hC,
-        i_payload[31:28] == 4'hC,
-        i_payload[23:20] == 4'hC,
-        i_payload[15:12] == 4'hC,
-        i_payload[7:4] == 4'hC};
-    split_low_23456789ABCDEF <= ~{i_payload[59:57] == 3'b000,
-        i_payload[51:49] == 3'b000,
-        i_payload[43:41] == 3'b000,
-        i_payload[35:33] == 3'b000,
-        i_payload[27:25] == 3'b000,
-        i_payload[19:17] == 3'b000,
-        i_payload[11:9] == 3'b000,
-        i_payload[3:1] == 3'b000};
-    split_high_DE <= {(i_payload[63:60] == 4'hD) | (i_payload[63:60] == 4'hE),
-        (i_payload[55:52] == 4'hD) | (i_payload[55:52] == 4'hE),
-        (i_payload[47:44] == 4'hD) | (i_payload[47:44] == 4'hE),
-        (i_payload[39:36] == 4'hD) | (i_payload[39:36] == 4'hE),
-        (i_payload[31:28] == 4'hD) | (i_payload[31:28] == 4'hE),
-        (i_payload[23:20] == 4'hD) | (i_payload[23:20] == 4'hE),
-        (i_payload[15:12] == 4'hD) | (i_payload[15:12] == 4'hE),
-        (i_payload[7:4] == 4'hD) | (i_payload[7:4] == 4'hE)};
-    split_high_F <= {i_payload[63:60] == 4'hF,
-        i_payload[55:52] == 4'hF,
-        i_payload[47:44] == 4'hF,
-        i_payload[39:36] == 4'hF,
-        i_payload[31:28] == 4'hF,
-        i_payload[23:20] == 4'hF,
-        i_payload[15:12] == 4'hF,
-        i_payload[7:4] == 4'hF};
-    split_low_01234 <= {(i_payload[59:58] == 2'b00) | (i_payload[59:56] == 4'h4),
-        (i_payload[51:50] == 2'b00) | (i_payload[51:48] == 4'h4),
-        (i_payload[43:42] == 2'b00) | (i_payload[43:40] == 4'h4),
-        (i_payload[35:34] == 2'b00) | (i_payload[35:32] == 4'h4),
-        (i_payload[27:26] == 2'b00) | (i_payload[27:24] == 4'h4),
-        (i_payload[19:18] == 2'b00) | (i_payload[19:16] == 4'h4),
-        (i_payload[11:10] == 2'b00) | (i_payload[11:8] == 4'h4),
-        (i_payload[3:2] == 2'b00) | (i_payload[3:0] == 4'h4)};
-    split_high_E <= {i_payload[63:60] == 4'hE,
-        i_payload[55:52] == 4'hE,
-        i_payload[47:44] == 4'hE,
-        i_payload[39:36] == 4'hE,
-        i_payload[31:28] == 4'hE,
-        i_payload[23:20] == 4'hE,
-        i_payload[15:12] == 4'hE,
-        i_payload[7:4] == 4'hE};
-    split_high_89ABCD <= {(i_payload[63:62] == 2'b10) | (i_payload[63:61] == 3'b110),
-        (i_payload[55:54] == 2'b10) | (i_payload[55:53] == 3'b110),
-        (i_payload[47:46] == 2'b10) | (i_payload[47:45] == 3'b110),
-        (i_payload[39:38] == 2'b10) | (i_payload[39:37] == 3'b110),
-        (i_payload[31:30] == 2'b10) | (i_payload[31:29] == 3'b110),
-        (i_payload[23:22] == 2'b10) | (i_payload[23:21] == 3'b110),
-        (i_payload[15:14] == 2'b10) | (i_payload[15:13] == 3'b110),
-        (i_payload[7:6] == 2'b10) | (i_payload[7:5] == 3'b110)};
-    split_low_0123456789ABC <= ~{(i_payload[59:56] == 4'hD) | (i_payload[59:57] == 3'b111),
-        (i_payload[51:48] == 4'hD) | (i_payload[51:49] == 3'b111),
-        (i_payload[43:40] == 4'hD) | (i_payload[43:41] == 3'b111),
-        (i_payload[35:32] == 4'hD) | (i_payload[35:33] == 3'b111),
-        (i_payload[27:24] == 4'hD) | (i_payload[27:25] == 3'b111),
-        (i_payload[19:16] == 4'hD) | (i_payload[19:17] == 3'b111),
-        (i_payload[11:8] == 4'hD) | (i_payload[11:9] == 3'b111),
-        (i_payload[3:0] == 4'hD) | (i_payload[3:1] == 3'b111)};
-    split_low_0123456789ABCD <= ~{i_payload[59:57] == 3'b111,
-        i_payload[51:49] == 3'b111,
-        i_payload[43:41] == 3'b111,
-        i_payload[35:33] == 3'b111,
-        i_payload[27:25] == 3'b111,
-        i_payload[19:17] == 3'b111,
-        i_payload[11:9] == 3'b111,
-        i_payload[3:1] == 3'b111};
-    split_high_CD <= {i_payload[63:61] == 3'b110,
-        i_payload[55:53] == 3'b110,
-        i_payload[47:45] == 3'b110,
-        i_payload[39:37] == 3'b110,
-        i_payload[31:29] == 3'b110,
-        i_payload[23:21] == 3'b110,
-        i_payload[15:13] == 3'b110,
-        i_payload[7:5] == 3'b110};
-    split_low_0123EF <= {(i_payload[59:58] == 2'b00) | (i_payload[59:57] == 3'b111),
-        (i_payload[51:50] == 2'b00) | (i_payload[51:49] == 3'b111),
-        (i_payload[43:42] == 2'b00) | (i_payload[43:41] == 3'b111),
-        (i_payload[35:34] == 2'b00) | (i_payload[35:33] == 3'b111),
-        (i_payload[27:26] == 2'b00) | (i_payload[27:25] == 3'b111),
-        (i_payload[19:18] == 2'b00) | (i_payload[19:17] == 3'b111),
-        (i_payload[11:10] == 2'b00) | (i_payload[11:9] == 3'b111),
-        (i_payload[3:2] == 2'b00) | (i_payload[3:1] == 3'b111)};
-    split_low_0 <= {i_payload[59:56] == 4'h0,
-        i_payload[51:48] == 4'h0,
-        i_payload[43:40] == 4'h0,
-        i_payload[35:32] == 4'h0,
-        i_payload[27:24] == 4'h0,
-        i_payload[19:16] == 4'h0,
-        i_payload[11:8] == 4'h0,
-        i_payload[3:0] == 4'h0};
-    split_low_D <= {i_payload[59:56] == 4'hD,
-        i_payload[51:48] == 4'hD,
-        i_payload[43:40] == 4'hD,
-        i_payload[35:32] == 4'hD,
-        i_payload[27:24] == 4'hD,
-        i_payload[19:16] == 4'hD,
-        i_payload[11:8] == 4'hD,
-        i_payload[3:0] == 4'hD};
-    split_low_4 <= {i_payload[59:56] == 4'h4,
-        i_payload[51:48] == 4'h4,
-        i_payload[43:40] == 4'h4,
-        i_payload[35:32] == 4'h4,
-        i_payload[27:24] == 4'h4,
-        i_payload[19:16] == 4'h4,
-        i_payload[11:8] == 4'h4,
-        i_payload[3:0] == 4'h4};
-    split_high_014589CD <= {~i_payload[61], ~i_payload[53], ~i_payload[45], ~i_payload[37],
-        ~i_payload[29], ~i_payload[21], ~i_payload[13], ~i_payload[5]};
-    split_high_048C <= {i_payload[61:60] == 2'b00,
-        i_payload[53:52] == 2'b00,
-        i_payload[45:44] == 2'b00,
-        i_payload[37:36] == 2'b00,
-        i_payload[29:28] == 2'b00,
-        i_payload[21:20] == 2'b00,
-        i_payload[13:12] == 2'b00,
-        i_payload[5:4] == 2'b00};
+    for (n = 0; n < 8; n = n + 1) begin
+      split_data_0[n] <= i_payload[8*n];
+      split_data_1[n] <= i_payload[8*n + 1];
+      split_data_2[n] <= i_payload[8*n + 2];
+      split_data_3[n] <= i_payload[8*n + 3];
+      split_data_4[n] <= i_payload[8*n + 4];
+      split_data_5[n] <= i_payload[8*n + 5];
+      split_data_6[n] <= i_payload[8*n + 6];
+      split_high_89AB[n] <= i_payload[8*n + 6 +: 2] == 2'b10;
+      split_high_89ABCDEF[n] <= i_payload[8*n + 7];
+      split_high_C[n] <= i_payload[8*n + 4 +: 4] == 4'hC;
+      split_low_23456789ABCDEF[n] <= i_payload[8*n + 1 +: 3] != 3'b000;
+      split_high_DE[n] <= (i_payload[8*n + 4 +: 4] == 4'hD) | (i_payload[8*n + 4 +: 4] == 4'hE);
+      split_high_F[n] <= i_payload[8*n + 4 +: 4] == 4'hF;
+      split_low_01234[n] <= (i_payload[8*n + 2 +: 2] == 2'b00) | (i_payload[8*n +: 4] == 4'h4);
+      split_high_E[n] <= i_payload[8*n + 4 +: 4] == 4'hE;
+      split_high_89ABCD[n] <= (i_payload[8*n + 6 +: 2] == 2'b10) |
+          (i_payload[8*n + 5 +: 3] == 3'b110);
+      split_low_0123456789ABC[n] <= ~((i_payload[8*n +: 4] == 4'hD) |
+          (i_payload[8*n + 1 +: 3] == 3'b111));
+      split_low_0123456789ABCD[n] <= i_payload[8*n + 1 +: 3] != 3'b111;
+      split_high_CD[n] <= i_payload[8*n + 5 +: 3] == 3'b110;
+      split_low_0123EF[n] <= (i_payload[8*n + 2 +: 2] == 2'b00) |
+          (i_payload[8*n + 1 +: 3] == 3'b111);
+      split_low_0[n] <= i_payload[8*n +: 4] == 4'h0;
+      split_low_D[n] <= i_payload[8*n +: 4] == 4'hD;
+      split_low_4[n] <= i_payload[8*n +: 4] == 4'h4;
+      split_high_014589CD[n] <= ~i_payload[8*n + 5];
+      split_high_048C[n] <= i_payload[8*n + 4 +: 2] == 2'b00;
+    end
     if (rst) begin
       split_before_E0 <= 3'b000;
       split_before_F0 <= 3'b000;
@@ -797,7 +605,6 @@ module utf8_decoder_8_sequences (
   reg [2:0] join_before_joins;
   reg [2:0] join_before_needs;
   reg [2:0] join_before_there;
-  reg [2:0] join_before_noncharacter;
   reg [2:0] join_before_high;
   initial begin
     join_valid = 1'b0; join_newest = 5'h0; join_joins = 8'h0; join_needs = 8'h0; join_there = 8'h0;
@@ -805,7 +612,7 @@ module utf8_decoder_8_sequences (
     join_kind_2 = 8'h0; join_data_0 = 8'h0; join_data_1 = 8'h0; join_data_2 = 8'h0;
     join_data_3 = 8'h0; join_data_4 = 8'h0; join_data_5 = 8'h0; join_data_6 = 8'h0;
     join_last = 1'b0; join_before_joins = 3'b000; join_before_needs = 3'b000;
-    join_before_there = 3'b000; join_before_noncharacter = 3'b000; join_before_high = 3'b000;
+    join_before_there = 3'b000; join_before_high = 3'b000;
   end
 
   always @(posedge clk) begin
@@ -815,7 +622,6 @@ module utf8_decoder_8_sequences (
       join_before_joins <= 3'b000;
       join_before_needs <= 3'b000;
       join_before_there <= 3'b000;
-      join_before_noncharacter <= 3'b000;
       join_before_high <= 3'b000;
     end else begin
       join_valid <= link_valid;
@@ -824,7 +630,6 @@ module utf8_decoder_8_sequences (
         join_before_joins <= join_last ? 3'b000 : join_joins[7:5];
         join_before_needs <= join_last ? 3'b000 : join_needs[7:5];
         join_before_there <= join_last ? 3'b000 : join_there[7:5];
-        join_before_noncharacter <= join_last ? 3'b000 : {1'b0, join_before_noncharacter[2:1]};
         join_before_high <= join_last ? 3'b000 : join_high[7:5];
       end
     end
@@ -853,7 +658,6 @@ module utf8_decoder_8_sequences (
   reg [4:0] end_newest;
   reg [8:0] end_ends;
   reg [8:0] end_bad;
-  reg [8:0] end_noncharacter;
   reg [8:0] end_at_least_2;
   reg [8:0] end_at_least_3;
   reg [8:0] end_at_least_4;
@@ -873,16 +677,13 @@ module utf8_decoder_8_sequences (
   reg [2:0] end_before_kind_1;
   reg [2:0] end_before_kind_2;
   initial begin
-    end_valid = 1'b0; end_newest = 5'h0; end_ends = 9'h0; end_bad = 9'h0; end_noncharacter = 9'h0;
-    end_at_least_2 = 9'h0; end_at_least_3 = 9'h0; end_at_least_4 = 9'h0; end_cut = 9'h0;
-    end_last = 1'b0; end_kind_0 = 8'h0; end_kind_1 = 8'h0; end_kind_2 = 8'h0; end_data_0 = 8'h0;
-    end_data_1 = 8'h0; end_data_2 = 8'h0; end_data_3 = 8'h0; end_data_4 = 8'h0; end_data_5 = 8'h0;
-    end_data_6 = 8'h0; end_before_kind_0 = 3'b000; end_before_kind_1 = 3'b000;
-    end_before_kind_2 = 3'b000;
+    end_valid = 1'b0; end_newest = 5'h0; end_ends = 9'h0; end_bad = 9'h0; end_at_least_2 = 9'h0;
+    end_at_least_3 = 9'h0; end_at_least_4 = 9'h0; end_cut = 9'h0; end_last = 1'b0;
+    end_kind_0 = 8'h0; end_kind_1 = 8'h0; end_kind_2 = 8'h0; end_data_0 = 8'h0; end_data_1 = 8'h0;
+    end_data_2 = 8'h0; end_data_3 = 8'h0; end_data_4 = 8'h0; end_data_5 = 8'h0; end_data_6 = 8'h0;
+    end_before_kind_0 = 3'b000; end_before_kind_1 = 3'b000; end_before_kind_2 = 3'b000;
   end
 
-  wire [8:0] end_noncharacter_next = {join_joins, join_before_joins[2]} &
-      ~{join_needs, join_before_needs[2]} & {8'h0, join_before_noncharacter[2]};
   wire [10:0] logic_1 = {join_joins, join_before_joins} &
       {join_joins[6:0], join_before_joins, 1'b0};
   always @(posedge clk) begin
@@ -904,10 +705,8 @@ module utf8_decoder_8_sequences (
     end_ends <= {join_there, join_before_there[2]} & ~{join_needs[7] & ~join_last, join_joins} &
         {8'hFF, join_before_needs[2]};
     end_bad <= {join_high, join_before_high[2]} & ~{join_needs[7] & ~join_last, join_joins} &
-        (~{join_joins, join_before_joins[2]} | {join_needs, join_before_needs[2]} |
-            end_noncharacter_next) &
+        (~{join_joins, join_before_joins[2]} | {join_needs, join_before_needs[2]}) &
         {8'hFF, join_before_needs[2]};
-    end_noncharacter <= end_noncharacter_next;
     end_at_least_2 <= {join_joins, join_before_joins[2]};
     end_at_least_3 <= logic_1[10:2];
     end_at_least_4 <= logic_1[10:2] & {join_joins[5:0], join_before_joins};
@@ -957,14 +756,9 @@ module utf8_decoder_8_sequences (
     name_character_2 <= end_ends & ~end_bad & end_at_least_2;
     name_character_3 <= end_ends & ~end_bad & end_at_least_3;
     name_character_4 <= end_ends & ~end_bad & end_at_least_4;
-    name_error_kind_0 <= (({end_kind_0, end_before_kind_0[2]} & ~end_cut) | end_noncharacter) &
-        end_bad;
-    name_error_kind_1 <= (({end_kind_1, end_before_kind_1[2]} & ~end_cut) | end_cut |
-        end_noncharacter) &
-        end_bad;
-    name_error_kind_2 <= (({end_kind_2, end_before_kind_2[2]} & ~end_cut) | end_cut |
-        end_noncharacter) &
-        end_bad;
+    name_error_kind_0 <= {end_kind_0, end_before_kind_0[2]} & ~end_cut & end_bad;
+    name_error_kind_1 <= (({end_kind_1, end_before_kind_1[2]} & ~end_cut) | end_cut) & end_bad;
+    name_error_kind_2 <= (({end_kind_2, end_before_kind_2[2]} & ~end_cut) | end_cut) & end_bad;
     if (rst) begin
       name_valid <= 1'b0;
       name_newest <= 5'h0;
@@ -1004,14 +798,14 @@ module utf8_decoder_8_tokens (
   input wire [7:0] name_data_4,
   input wire [7:0] name_data_5,
   input wire [7:0] name_data_6,
-  input wire [8:0] name_error,
+  input wire [8:0] error,
   input wire [8:0] name_character_1,
   input wire [8:0] name_character_2,
   input wire [8:0] name_character_3,
   input wire [8:0] name_character_4,
-  input wire [8:0] name_error_kind_0,
-  input wire [8:0] name_error_kind_1,
-  input wire [8:0] name_error_kind_2,
+  input wire [8:0] kind_0,
+  input wire [8:0] kind_1,
+  input wire [8:0] kind_2,
   input wire [2:0] name_before_data_0,
   input wire [2:0] name_before_data_1,
   input wire [2:0] name_before_data_2,
@@ -1019,86 +813,56 @@ module utf8_decoder_8_tokens (
   input wire [2:0] name_before_data_4,
   input wire [2:0] name_before_data_5,
   input wire [2:0] name_before_data_6,
-  output reg [8:0] make_code_point_0,
-  output reg [8:0] make_code_point_1,
-  output reg [8:0] make_code_point_2,
-  output reg [8:0] make_code_point_3,
-  output reg [8:0] make_code_point_4,
-  output reg [8:0] make_code_point_5,
-  output reg [8:0] make_code_point_6,
-  output reg [8:0] make_code_point_7,
-  output reg [8:0] make_code_point_8,
-  output reg [8:0] make_code_point_9,
-  output reg [8:0] make_code_point_10,
-  output reg [8:0] make_code_point_11,
-  output reg [8:0] make_code_point_12,
-  output reg [8:0] make_code_point_13,
-  output reg [8:0] make_code_point_14,
-  output reg [8:0] make_code_point_15,
-  output reg [8:0] make_code_point_16,
-  output reg [8:0] make_code_point_17,
-  output reg [8:0] make_code_point_18,
-  output reg [8:0] make_code_point_19,
-  output reg [8:0] make_code_point_20,
-  output reg [8:0] make_error_0,
-  output reg [8:0] make_kind_0,
-  output reg [8:0] make_kind_1,
-  output reg [8:0] make_kind_2,
-  output reg [8:0] make_length_0,
-  output reg [8:0] make_length_1,
-  output reg [8:0] make_length_2
+  output reg [251:0] make_tokens
 );
 
   // Stage 7, make: the tokens
   initial begin
-    make_code_point_0 = 9'h0; make_code_point_1 = 9'h0; make_code_point_2 = 9'h0;
-    make_code_point_3 = 9'h0; make_code_point_4 = 9'h0; make_code_point_5 = 9'h0;
-    make_code_point_6 = 9'h0; make_code_point_7 = 9'h0; make_code_point_8 = 9'h0;
-    make_code_point_9 = 9'h0; make_code_point_10 = 9'h0; make_code_point_11 = 9'h0;
-    make_code_point_12 = 9'h0; make_code_point_13 = 9'h0; make_code_point_14 = 9'h0;
-    make_code_point_15 = 9'h0; make_code_point_16 = 9'h0; make_code_point_17 = 9'h0;
-    make_code_point_18 = 9'h0; make_code_point_19 = 9'h0; make_code_point_20 = 9'h0;
-    make_error_0 = 9'h0; make_kind_0 = 9'h0; make_kind_1 = 9'h0; make_kind_2 = 9'h0;
-    make_length_0 = 9'h0; make_length_1 = 9'h0; make_length_2 = 9'h0;
+    make_tokens = 252'h0;
   end
 
-  always @(posedge clk) begin
-    make_code_point_0 <= ({name_data_0, name_before_data_0[2]} & name_character_1) | name_error;
-    make_code_point_1 <= {name_data_1, name_before_data_1[2]} & name_character_1;
-    make_code_point_2 <= ({name_data_2, name_before_data_2[2]} & name_character_1) | name_error;
-    make_code_point_3 <= ({name_data_3, name_before_data_3[2]} & name_character_1) | name_error;
-    make_code_point_4 <= ({name_data_4, name_before_data_4[2]} & name_character_1) | name_error;
-    make_code_point_5 <= ({name_data_5, name_before_data_5[2]} & name_character_1) | name_error;
-    make_code_point_6 <= ({name_data_0[6:0], name_before_data_0[2:1]} & name_character_2) |
-        ({name_data_6, name_before_data_6[2]} & name_character_1 & ~name_at_least_2) | name_error;
-    make_code_point_7 <= ({name_data_1[6:0], name_before_data_1[2:1]} & name_character_2) |
-        name_error;
-    make_code_point_8 <= ({name_data_2[6:0], name_before_data_2[2:1]} & name_character_2) |
-        name_error;
-    make_code_point_9 <= ({name_data_3[6:0], name_before_data_3[2:1]} & name_character_2) |
-        name_error;
-    make_code_point_10 <= ({name_data_4[6:0], name_before_data_4[2:1]} & name_character_2) |
-        name_error;
-    make_code_point_11 <= ({name_data_5[6:0], name_before_data_5[2:1]} & name_character_3) |
-        name_error;
-    make_code_point_12 <= ({name_data_0[5:0], name_before_data_0} & name_character_3) | name_error;
-    make_code_point_13 <= ({name_data_1[5:0], name_before_data_1} & name_character_3) | name_error;
-    make_code_point_14 <= ({name_data_2[5:0], name_before_data_2} & name_character_3) | name_error;
-    make_code_point_15 <= ({name_data_3[5:0], name_before_data_3} & name_character_3) | name_error;
-    make_code_point_16 <= {name_data_4[5:0], name_before_data_4} & name_character_4;
-    make_code_point_17 <= {name_data_5[5:0], name_before_data_5} & name_character_4;
-    make_code_point_18 <= {name_data_0[4:0], name_before_data_0, 1'b0} & name_character_4;
-    make_code_point_19 <= {name_data_1[4:0], name_before_data_1, 1'b0} & name_character_4;
-    make_code_point_20 <= {name_data_2[4:0], name_before_data_2, 1'b0} & name_character_4;
-    make_error_0 <= name_error;
-    make_kind_0 <= name_error_kind_0;
-    make_kind_1 <= name_error_kind_1;
-    make_kind_2 <= name_error_kind_2;
-    make_length_0 <= name_ends &
-        ((name_ends & ~name_at_least_2) | (name_at_least_3 & ~name_at_least_4));
-    make_length_1 <= name_ends &
-        ((name_at_least_2 & ~name_at_least_3) | (name_at_least_3 & ~name_at_least_4));
-    make_length_2 <= name_ends & name_at_least_4;
+  wire [8:0] code_point_0 = ({name_data_0, name_before_data_0[2]} & name_character_1) | error;
+  wire [8:0] code_point_1 = {name_data_1, name_before_data_1[2]} & name_character_1;
+  wire [8:0] code_point_2 = ({name_data_2, name_before_data_2[2]} & name_character_1) | error;
+  wire [8:0] code_point_3 = ({name_data_3, name_before_data_3[2]} & name_character_1) | error;
+  wire [8:0] code_point_4 = ({name_data_4, name_before_data_4[2]} & name_character_1) | error;
+  wire [8:0] code_point_5 = ({name_data_5, name_before_data_5[2]} & name_character_1) | error;
+  wire [8:0] code_point_6 = ({name_data_0[6:0], name_before_data_0[2:1]} & name_character_2) |
+      ({name_data_6, name_before_data_6[2]} & name_character_1 & ~name_at_least_2) | error;
+  wire [8:0] code_point_7 = ({name_data_1[6:0], name_before_data_1[2:1]} & name_character_2) |
+      error;
+  wire [8:0] code_point_8 = ({name_data_2[6:0], name_before_data_2[2:1]} & name_character_2) |
+      error;
+  wire [8:0] code_point_9 = ({name_data_3[6:0], name_before_data_3[2:1]} & name_character_2) |
+      error;
+  wire [8:0] code_point_10 = ({name_data_4[6:0], name_before_data_4[2:1]} & name_character_2) |
+      error;
+  wire [8:0] code_point_11 = ({name_data_5[6:0], name_before_data_5[2:1]} & name_character_3) |
+      error;
+  wire [8:0] code_point_12 = ({name_data_0[5:0], name_before_data_0} & name_character_3) | error;
+  wire [8:0] code_point_13 = ({name_data_1[5:0], name_before_data_1} & name_character_3) | error;
+  wire [8:0] code_point_14 = ({name_data_2[5:0], name_before_data_2} & name_character_3) | error;
+  wire [8:0] code_point_15 = ({name_data_3[5:0], name_before_data_3} & name_character_3) | error;
+  wire [8:0] code_point_16 = {name_data_4[5:0], name_before_data_4} & name_character_4;
+  wire [8:0] code_point_17 = {name_data_5[5:0], name_before_data_5} & name_character_4;
+  wire [8:0] code_point_18 = {name_data_0[4:0], name_before_data_0, 1'b0} & name_character_4;
+  wire [8:0] code_point_19 = {name_data_1[4:0], name_before_data_1, 1'b0} & name_character_4;
+  wire [8:0] code_point_20 = {name_data_2[4:0], name_before_data_2, 1'b0} & name_character_4;
+  wire [8:0] length_0 = name_ends &
+      ((name_ends & ~name_at_least_2) | (name_at_least_3 & ~name_at_least_4));
+  wire [8:0] length_1 = name_ends &
+      ((name_at_least_2 & ~name_at_least_3) | (name_at_least_3 & ~name_at_least_4));
+  wire [8:0] length_2 = name_ends & name_at_least_4;
+  always @(posedge clk) begin : make_tokens_loops
+    integer n;
+    for (n = 0; n < 9; n = n + 1) begin
+      make_tokens[28*n +: 28] <= {length_2[n], length_1[n], length_0[n], kind_2[n], kind_1[n],
+          kind_0[n], error[n], code_point_20[n], code_point_19[n], code_point_18[n],
+          code_point_17[n], code_point_16[n], code_point_15[n], code_point_14[n], code_point_13[n],
+          code_point_12[n], code_point_11[n], code_point_10[n], code_point_9[n], code_point_8[n],
+          code_point_7[n], code_point_6[n], code_point_5[n], code_point_4[n], code_point_3[n],
+          code_point_2[n], code_point_1[n], code_point_0[n]};
+    end
   end
 endmodule
 
@@ -1111,34 +875,7 @@ module utf8_decoder_8_memory (
   input wire pair_last,
   input wire name_valid,
   input wire [4:0] name_newest,
-  input wire [8:0] make_code_point_0,
-  input wire [8:0] make_code_point_1,
-  input wire [8:0] make_code_point_2,
-  input wire [8:0] make_code_point_3,
-  input wire [8:0] make_code_point_4,
-  input wire [8:0] make_code_point_5,
-  input wire [8:0] make_code_point_6,
-  input wire [8:0] make_code_point_7,
-  input wire [8:0] make_code_point_8,
-  input wire [8:0] make_code_point_9,
-  input wire [8:0] make_code_point_10,
-  input wire [8:0] make_code_point_11,
-  input wire [8:0] make_code_point_12,
-  input wire [8:0] make_code_point_13,
-  input wire [8:0] make_code_point_14,
-  input wire [8:0] make_code_point_15,
-  input wire [8:0] make_code_point_16,
-  input wire [8:0] make_code_point_17,
-  input wire [8:0] make_code_point_18,
-  input wire [8:0] make_code_point_19,
-  input wire [8:0] make_code_point_20,
-  input wire [8:0] make_error_0,
-  input wire [8:0] make_kind_0,
-  input wire [8:0] make_kind_1,
-  input wire [8:0] make_kind_2,
-  input wire [8:0] make_length_0,
-  input wire [8:0] make_length_1,
-  input wire [8:0] make_length_2,
+  input wire [251:0] make_tokens,
   input wire [4:0] next,
   input wire [4:0] flips_if_ready,
   output wire [159:0] chunk_0_memory_out,
@@ -1147,14 +884,16 @@ module utf8_decoder_8_memory (
 );
 
   // Memory, chunk_0
-  // With attributes: copies near their loads. The attributes keep Vivado and Quartus
-  // from merging them, and the redundant term of their next value keeps Yosys from it.
+  // Registers with attributes are copies near their loads. The attributes keep Vivado
+  // and Quartus from merging them; a redundant term in their next value, Yosys.
   reg [3:0] chunk_0_next;
   (* keep = "true", dont_merge *) reg chunk_0_writes;
   (* keep = "true", dont_merge *) reg [3:0] chunk_0_place;
   initial begin
     chunk_0_writes = 1'b0; chunk_0_place = 4'h0;
   end
+  // Memory is read without a clock, at a registered address: distributed RAM, or
+  // block RAM that contains the address register.
   reg [159:0] chunk_0_memory [0:15];
   initial begin : chunk_0_memory_zeros
     integer n;
@@ -1162,51 +901,7 @@ module utf8_decoder_8_memory (
   end
 
   always @(posedge clk) begin
-    if (chunk_0_writes) begin
-      chunk_0_memory[chunk_0_place] <= {make_code_point_19[5], make_code_point_18[5],
-          make_code_point_17[5], make_code_point_16[5], make_code_point_15[5],
-          make_code_point_14[5], make_code_point_13[5], make_code_point_12[5],
-          make_code_point_11[5], make_code_point_10[5], make_code_point_9[5], make_code_point_8[5],
-          make_code_point_7[5], make_code_point_6[5], make_code_point_5[5], make_code_point_4[5],
-          make_code_point_3[5], make_code_point_2[5], make_code_point_1[5], make_code_point_0[5],
-          make_length_2[4], make_length_1[4], make_length_0[4], make_kind_2[4], make_kind_1[4],
-          make_kind_0[4], make_error_0[4], make_code_point_20[4], make_code_point_19[4],
-          make_code_point_18[4], make_code_point_17[4], make_code_point_16[4],
-          make_code_point_15[4], make_code_point_14[4], make_code_point_13[4],
-          make_code_point_12[4], make_code_point_11[4], make_code_point_10[4], make_code_point_9[4],
-          make_code_point_8[4], make_code_point_7[4], make_code_point_6[4], make_code_point_5[4],
-          make_code_point_4[4], make_code_point_3[4], make_code_point_2[4], make_code_point_1[4],
-          make_code_point_0[4], make_length_2[3], make_length_1[3], make_length_0[3],
-          make_kind_2[3], make_kind_1[3], make_kind_0[3], make_error_0[3], make_code_point_20[3],
-          make_code_point_19[3], make_code_point_18[3], make_code_point_17[3],
-          make_code_point_16[3], make_code_point_15[3], make_code_point_14[3],
-          make_code_point_13[3], make_code_point_12[3], make_code_point_11[3],
-          make_code_point_10[3], make_code_point_9[3], make_code_point_8[3], make_code_point_7[3],
-          make_code_point_6[3], make_code_point_5[3], make_code_point_4[3], make_code_point_3[3],
-          make_code_point_2[3], make_code_point_1[3], make_code_point_0[3], make_length_2[2],
-          make_length_1[2], make_length_0[2], make_kind_2[2], make_kind_1[2], make_kind_0[2],
-          make_error_0[2], make_code_point_20[2], make_code_point_19[2], make_code_point_18[2],
-          make_code_point_17[2], make_code_point_16[2], make_code_point_15[2],
-          make_code_point_14[2], make_code_point_13[2], make_code_point_12[2],
-          make_code_point_11[2], make_code_point_10[2], make_code_point_9[2], make_code_point_8[2],
-          make_code_point_7[2], make_code_point_6[2], make_code_point_5[2], make_code_point_4[2],
-          make_code_point_3[2], make_code_point_2[2], make_code_point_1[2], make_code_point_0[2],
-          make_length_2[1], make_length_1[1], make_length_0[1], make_kind_2[1], make_kind_1[1],
-          make_kind_0[1], make_error_0[1], make_code_point_20[1], make_code_point_19[1],
-          make_code_point_18[1], make_code_point_17[1], make_code_point_16[1],
-          make_code_point_15[1], make_code_point_14[1], make_code_point_13[1],
-          make_code_point_12[1], make_code_point_11[1], make_code_point_10[1], make_code_point_9[1],
-          make_code_point_8[1], make_code_point_7[1], make_code_point_6[1], make_code_point_5[1],
-          make_code_point_4[1], make_code_point_3[1], make_code_point_2[1], make_code_point_1[1],
-          make_code_point_0[1], make_length_2[0], make_length_1[0], make_length_0[0],
-          make_kind_2[0], make_kind_1[0], make_kind_0[0], make_error_0[0], make_code_point_20[0],
-          make_code_point_19[0], make_code_point_18[0], make_code_point_17[0],
-          make_code_point_16[0], make_code_point_15[0], make_code_point_14[0],
-          make_code_point_13[0], make_code_point_12[0], make_code_point_11[0],
-          make_code_point_10[0], make_code_point_9[0], make_code_point_8[0], make_code_point_7[0],
-          make_code_point_6[0], make_code_point_5[0], make_code_point_4[0], make_code_point_3[0],
-          make_code_point_2[0], make_code_point_1[0], make_code_point_0[0]};
-    end
+    if (chunk_0_writes) chunk_0_memory[chunk_0_place] <= make_tokens[159:0];
   end
   always @(posedge clk) begin
     chunk_0_next <= ((next[3:0] ^ flips_if_ready[3:0]) & {4{o_ready}}) |
@@ -1222,14 +917,16 @@ module utf8_decoder_8_memory (
   end
 
   // Memory, chunk_1
-  // With attributes: copies near their loads. The attributes keep Vivado and Quartus
-  // from merging them, and the redundant term of their next value keeps Yosys from it.
+  // Registers with attributes are copies near their loads. The attributes keep Vivado
+  // and Quartus from merging them; a redundant term in their next value, Yosys.
   reg [3:0] chunk_1_next;
   (* keep = "true", dont_merge *) reg chunk_1_writes;
   (* keep = "true", dont_merge *) reg [3:0] chunk_1_place;
   initial begin
     chunk_1_writes = 1'b0; chunk_1_place = 4'h0;
   end
+  // Memory is read without a clock, at a registered address: distributed RAM, or
+  // block RAM that contains the address register.
   reg [91:0] chunk_1_memory [0:15];
   initial begin : chunk_1_memory_zeros
     integer n;
@@ -1237,32 +934,7 @@ module utf8_decoder_8_memory (
   end
 
   always @(posedge clk) begin
-    if (chunk_1_writes) begin
-      chunk_1_memory[chunk_1_place] <= {make_length_2[8], make_length_1[8], make_length_0[8],
-          make_kind_2[8], make_kind_1[8], make_kind_0[8], make_error_0[8], make_code_point_20[8],
-          make_code_point_19[8], make_code_point_18[8], make_code_point_17[8],
-          make_code_point_16[8], make_code_point_15[8], make_code_point_14[8],
-          make_code_point_13[8], make_code_point_12[8], make_code_point_11[8],
-          make_code_point_10[8], make_code_point_9[8], make_code_point_8[8], make_code_point_7[8],
-          make_code_point_6[8], make_code_point_5[8], make_code_point_4[8], make_code_point_3[8],
-          make_code_point_2[8], make_code_point_1[8], make_code_point_0[8], make_length_2[7],
-          make_length_1[7], make_length_0[7], make_kind_2[7], make_kind_1[7], make_kind_0[7],
-          make_error_0[7], make_code_point_20[7], make_code_point_19[7], make_code_point_18[7],
-          make_code_point_17[7], make_code_point_16[7], make_code_point_15[7],
-          make_code_point_14[7], make_code_point_13[7], make_code_point_12[7],
-          make_code_point_11[7], make_code_point_10[7], make_code_point_9[7], make_code_point_8[7],
-          make_code_point_7[7], make_code_point_6[7], make_code_point_5[7], make_code_point_4[7],
-          make_code_point_3[7], make_code_point_2[7], make_code_point_1[7], make_code_point_0[7],
-          make_length_2[6], make_length_1[6], make_length_0[6], make_kind_2[6], make_kind_1[6],
-          make_kind_0[6], make_error_0[6], make_code_point_20[6], make_code_point_19[6],
-          make_code_point_18[6], make_code_point_17[6], make_code_point_16[6],
-          make_code_point_15[6], make_code_point_14[6], make_code_point_13[6],
-          make_code_point_12[6], make_code_point_11[6], make_code_point_10[6], make_code_point_9[6],
-          make_code_point_8[6], make_code_point_7[6], make_code_point_6[6], make_code_point_5[6],
-          make_code_point_4[6], make_code_point_3[6], make_code_point_2[6], make_code_point_1[6],
-          make_code_point_0[6], make_length_2[5], make_length_1[5], make_length_0[5],
-          make_kind_2[5], make_kind_1[5], make_kind_0[5], make_error_0[5], make_code_point_20[5]};
-    end
+    if (chunk_1_writes) chunk_1_memory[chunk_1_place] <= make_tokens[251:160];
   end
   always @(posedge clk) begin
     chunk_1_next <= ((next[3:0] ^ flips_if_ready[3:0]) & {4{o_ready}}) |
@@ -1278,14 +950,16 @@ module utf8_decoder_8_memory (
   end
 
   // Memory, chunk_2
-  // With attributes: copies near their loads. The attributes keep Vivado and Quartus
-  // from merging them, and the redundant term of their next value keeps Yosys from it.
+  // Registers with attributes are copies near their loads. The attributes keep Vivado
+  // and Quartus from merging them; a redundant term in their next value, Yosys.
   reg [3:0] chunk_2_next;
   (* keep = "true", dont_merge *) reg chunk_2_writes;
   (* keep = "true", dont_merge *) reg [3:0] chunk_2_place;
   initial begin
     chunk_2_writes = 1'b0; chunk_2_place = 4'h0;
   end
+  // Memory is read without a clock, at a registered address: distributed RAM, or
+  // block RAM that contains the address register.
   reg chunk_2_memory [0:15];
   initial begin : chunk_2_memory_zeros
     integer n;
@@ -1362,15 +1036,9 @@ module utf8_decoder_8_flow_control (
     next = 5'h1; flips_if_ready = 5'h0; accepts = 1'b0;
   end
 
-  wire logic_1 = (link_newest[1:0] == 2'b00) | (link_newest[1:0] == 2'b01) |
-      (link_newest[1:0] == 2'b10);
-  wire [5:0] logic_2 = {split_newest, ready} + {~next, 1'b1};
-  wire ready_next = (outstanding == 5'h1E) | (outstanding == 5'h1F) | (outstanding == 5'h0) |
-      (outstanding == 5'h1) | (outstanding == 5'h2) | (outstanding == 5'h3) |
-      (outstanding == 5'h4) | (outstanding == 5'h5) | (outstanding == 5'h6) |
-      (outstanding == 5'h7) | (outstanding == 5'h8) | (outstanding == 5'h9) |
-      (outstanding == 5'hA) | (outstanding == 5'hB) | (outstanding == 5'hC) |
-      ((outstanding == 5'hD) & ~ready);
+  wire [5:0] logic_1 = {split_newest, ready} + {~next, 1'b1};
+  wire ready_next = (outstanding[4:3] == 2'b00) | (outstanding[4:2] == 3'b010) |
+      (outstanding == 5'hC) | (outstanding[4:1] == 4'hF) | ((outstanding == 5'hD) & ~ready);
   always @(posedge clk) begin
     if (rst) begin
       was_taken <= 1'b0;
@@ -1406,13 +1074,11 @@ module utf8_decoder_8_flow_control (
           link_newest[3] ^ ((link_newest[1:0] == 2'b11) & link_newest[2]),
           link_newest[2] ^ (link_newest[1:0] == 2'b11),
           (link_newest[1:0] == 2'b01) | (link_newest[1:0] == 2'b10),
-          (link_newest[1:0] == 2'b00) | (link_newest[1:0] == 2'b10)};
+          ~link_newest[0]};
       differs_0 <= {arriving_0[4] != next[4],
           arriving_0[3:2] != next[3:2],
           arriving_0[1:0] != next[1:0]};
-      arriving_1 <= {link_newest[4:2],
-          (link_newest[1:0] == 2'b10) | (link_newest[1:0] == 2'b11),
-          (link_newest[1:0] == 2'b01) | (link_newest[1:0] == 2'b11)};
+      arriving_1 <= link_newest;
       differs_1 <= {arriving_1[4] != next[4],
           arriving_1[3:2] != next[3:2],
           arriving_1[1:0] != next[1:0]};
@@ -1420,25 +1086,24 @@ module utf8_decoder_8_flow_control (
           link_newest[3] ^ ((link_newest[1:0] == 2'b00) & ~link_newest[2]),
           link_newest[2] ^ (link_newest[1:0] == 2'b00),
           (link_newest[1:0] == 2'b00) | (link_newest[1:0] == 2'b11),
-          (link_newest[1:0] == 2'b00) | (link_newest[1:0] == 2'b10)};
+          ~link_newest[0]};
       differs_2 <= {arriving_2[4] != next[4],
           arriving_2[3:2] != next[3:2],
           arriving_2[1:0] != next[1:0]};
-      arriving_3 <= {link_newest[4] ^
-          (((link_newest[1:0] == 2'b00) | (link_newest[1:0] == 2'b01)) & (&(~link_newest[3:2]))),
-          link_newest[3] ^
-              (((link_newest[1:0] == 2'b00) | (link_newest[1:0] == 2'b01)) & ~link_newest[2]),
-          link_newest[2] ^ ((link_newest[1:0] == 2'b00) | (link_newest[1:0] == 2'b01)),
-          (link_newest[1:0] == 2'b00) | (link_newest[1:0] == 2'b01),
-          (link_newest[1:0] == 2'b01) | (link_newest[1:0] == 2'b11)};
+      arriving_3 <= {link_newest[4] ^ (~link_newest[1] & (&(~link_newest[3:2]))),
+          link_newest[3] ^ (~link_newest[1] & ~link_newest[2]),
+          link_newest[2] ^ ~link_newest[1],
+          ~link_newest[1],
+          link_newest[0]};
       differs_3 <= {arriving_3[4] != next[4],
           arriving_3[3:2] != next[3:2],
           arriving_3[1:0] != next[1:0]};
-      arriving_4 <= {link_newest[4] ^ (logic_1 & (&(~link_newest[3:2]))),
-          link_newest[3] ^ (logic_1 & ~link_newest[2]),
-          link_newest[2] ^ logic_1,
+      arriving_4 <= {link_newest[4] ^
+          ((~link_newest[1] | (link_newest[1:0] == 2'b10)) & (&(~link_newest[3:2]))),
+          link_newest[3] ^ ((~link_newest[1] | (link_newest[1:0] == 2'b10)) & ~link_newest[2]),
+          link_newest[2] ^ (~link_newest[1] | (link_newest[1:0] == 2'b10)),
           (link_newest[1:0] == 2'b01) | (link_newest[1:0] == 2'b10),
-          (link_newest[1:0] == 2'b00) | (link_newest[1:0] == 2'b10)};
+          ~link_newest[0]};
       differs_4 <= {arriving_4[4] != next[4],
           arriving_4[3:2] != next[3:2],
           arriving_4[1:0] != next[1:0]};
@@ -1463,7 +1128,7 @@ module utf8_decoder_8_flow_control (
           1'b1} &
           {4{next[0]}}) |
           ({&next[3:1], &next[2:1], next[1], 1'b1} & ~{4{next[0]}});
-      outstanding <= logic_2[5:1];
+      outstanding <= logic_1[5:1];
       ready <= ready_next;
       o_valid <= (second & o_valid & o_ready) | (first & ~(o_valid & o_ready));
       next <= ((next ^ flips_if_ready) & {5{o_ready}}) | (next & ~{5{o_ready}});

@@ -16,8 +16,8 @@
 // While m_axis_tvalid is low, m_axis_tdata, m_axis_tuser and m_axis_tlast are don't care.
 //
 // Throughput: one byte in every cycle while the consumer is ready and code points are offered.
-// Latency: the first byte is at the output 7 cycles after its code point was taken. Not counted are
-// cycles in which m_axis_tvalid is high and m_axis_tready low, and those in which
+// Latency: the first byte is at the output 7 cycles after its code point was accepted. Cycles in
+// which m_axis_tvalid is high and m_axis_tready low are not counted, nor those in which
 // continuation bytes of earlier code points are sent.
 //
 // Reset: from the first clock edge with reset to the first one without it, s_axis_tready and
@@ -26,7 +26,8 @@
 // low. After x on s_axis_tvalid or m_axis_tready, outputs may be x until a reset.
 //
 // Modules, registers and wires have the names of the Amaranth source, where they have one there.
-// States of the register state: 1 START, 2 SEND_1, 4 SEND_2, 8 SEND_3
+// (a & c) | (b & ~c) is a multiplexer in plain gates, where a clock enable or a reset would be
+// slower.
 //
 // Lint waivers:
 //   DECLFILENAME: the file may have any name
@@ -63,6 +64,7 @@ module utf8_encoder (
   // Registers that an earlier stage reads
   reg [2:0] classify_sends;
   reg classify_long;
+  // Bits of state, from bit 0 on: STATE_START, STATE_SEND_1, STATE_SEND_2, STATE_SEND_3
   reg [3:0] state;
   reg send_lost;
   reg o_valid;
@@ -180,7 +182,7 @@ module utf8_encoder (
     end
   end
 
-  // Stage 4, send: the bytes of the character that still have to follow
+  // Stage 4, send: the bytes that still have to follow; lost: an upset cleared the state
   reg send_valid;
   reg [20:0] send_code_point;
   reg send_error;

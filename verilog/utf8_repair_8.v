@@ -9,7 +9,7 @@
 // clk, rst         clock; synchronous reset, active high
 // s_axis_*         beats in, AXI4-Stream. A text begins in a new beat; tlast marks its last one.
 //   tdata          bytes, the first one lowest
-//   tkeep          a bit for each byte, whether there is one: all, or with tlast the first ones
+//   tkeep          a bit for each byte: all are set, or with tlast the first ones
 //                  The text is UTF-8.
 //                  Only tlast flushes: without it the newest beat waits for the next one.
 // m_axis_*         the text in UTF-8: dense beats
@@ -22,9 +22,8 @@
 //
 // Throughput: one beat in every cycle while the consumer is ready; a stalled cycle costs one cycle.
 // s_axis_tready is low during reset and in the first cycle after it.
-// Latency: the last beat of a text is at the output 24 cycles after its last beat was taken, any
-// other one before that. Cycles in which m_axis_tvalid is high and m_axis_tready low are not
-// counted.
+// Latency: the last beat of a text comes out 24 cycles after its last beat was accepted, the others
+// earlier. Cycles in which m_axis_tvalid is high and m_axis_tready low are not counted.
 //
 // Reset: from the first clock edge with reset to the first one without it, s_axis_tready and
 // m_axis_tvalid are low. Registers have initial values, too, except the read addresses of memories,
@@ -33,6 +32,9 @@
 // s_axis_tvalid or m_axis_tready, outputs may be x until a reset.
 //
 // Modules, registers and wires have the names of the Amaranth source, where they have one there.
+// (a & c) | (b & ~c) is a multiplexer in plain gates, where a clock enable or a reset would be
+// slower.
+// a ^ {..., &a[1:0], a[0], 1'b1} is a + 1 without a carry chain.
 //
 // Lint waivers:
 //   DECLFILENAME: the file may have any name
@@ -632,7 +634,8 @@ module utf8_repair_8_reader (
     split_newest = 6'h0;
   end
 
-  always @(posedge clk) begin
+  always @(posedge clk) begin : split_valid_loops
+    integer n;
     if (rst) begin
       split_valid <= 1'b0;
       split_before_E0 <= 3'b000;
@@ -656,112 +659,28 @@ module utf8_repair_8_reader (
     end
     split_last <= i_payload[72];
     split_there <= i_payload[71:64];
-    split_data_0 <= {i_payload[56], i_payload[48], i_payload[40], i_payload[32], i_payload[24],
-        i_payload[16], i_payload[8], i_payload[0]};
-    split_data_1 <= {i_payload[57], i_payload[49], i_payload[41], i_payload[33], i_payload[25],
-        i_payload[17], i_payload[9], i_payload[1]};
-    split_data_2 <= {i_payload[58], i_payload[50], i_payload[42], i_payload[34], i_payload[26],
-        i_payload[18], i_payload[10], i_payload[2]};
-    split_data_3 <= {i_payload[59], i_payload[51], i_payload[43], i_payload[35], i_payload[27],
-        i_payload[19], i_payload[11], i_payload[3]};
-    split_data_4 <= {i_payload[60], i_payload[52], i_payload[44], i_payload[36], i_payload[28],
-        i_payload[20], i_payload[12], i_payload[4]};
-    split_data_5 <= {i_payload[61], i_payload[53], i_payload[45], i_payload[37], i_payload[29],
-        i_payload[21], i_payload[13], i_payload[5]};
-    split_data_6 <= {i_payload[62], i_payload[54], i_payload[46], i_payload[38], i_payload[30],
-        i_payload[22], i_payload[14], i_payload[6]};
-    split_high_89AB <= {i_payload[63:62] == 2'b10,
-        i_payload[55:54] == 2'b10,
-        i_payload[47:46] == 2'b10,
-        i_payload[39:38] == 2'b10,
-        i_payload[31:30] == 2'b10,
-        i_payload[23:22] == 2'b10,
-        i_payload[15:14] == 2'b10,
-        i_payload[7:6] == 2'b10};
-    split_high_89ABCDEF <= {i_payload[63], i_payload[55], i_payload[47], i_payload[39],
-        i_payload[31], i_payload[23], i_payload[15], i_payload[7]};
-    split_high_C <= {i_payload[63:60] == 4'hC,
-        i_payload[55:52] == 4'hC,
-        i_payload[47:44] == 4'hC,
-        i_payload[39:36] == 4'hC,
-        i_payload[31:28] == 4'hC,
-        i_payload[23:20] == 4'hC,
-        i_payload[15:12] == 4'hC,
-        i_payload[7:4] == 4'hC};
-    split_low_23456789ABCDEF <= ~{i_payload[59:57] == 3'b000,
-        i_payload[51:49] == 3'b000,
-        i_payload[43:41] == 3'b000,
-        i_payload[35:33] == 3'b000,
-        i_payload[27:25] == 3'b000,
-        i_payload[19:17] == 3'b000,
-        i_payload[11:9] == 3'b000,
-        i_payload[3:1] == 3'b000};
-    split_high_DE <= {(i_payload[63:60] == 4'hD) | (i_payload[63:60] == 4'hE),
-        (i_payload[55:52] == 4'hD) | (i_payload[55:52] == 4'hE),
-        (i_payload[47:44] == 4'hD) | (i_payload[47:44] == 4'hE),
-        (i_payload[39:36] == 4'hD) | (i_payload[39:36] == 4'hE),
-        (i_payload[31:28] == 4'hD) | (i_payload[31:28] == 4'hE),
-        (i_payload[23:20] == 4'hD) | (i_payload[23:20] == 4'hE),
-        (i_payload[15:12] == 4'hD) | (i_payload[15:12] == 4'hE),
-        (i_payload[7:4] == 4'hD) | (i_payload[7:4] == 4'hE)};
-    split_high_F <= {i_payload[63:60] == 4'hF,
-        i_payload[55:52] == 4'hF,
-        i_payload[47:44] == 4'hF,
-        i_payload[39:36] == 4'hF,
-        i_payload[31:28] == 4'hF,
-        i_payload[23:20] == 4'hF,
-        i_payload[15:12] == 4'hF,
-        i_payload[7:4] == 4'hF};
-    split_low_01234 <= {(i_payload[59:58] == 2'b00) | (i_payload[59:56] == 4'h4),
-        (i_payload[51:50] == 2'b00) | (i_payload[51:48] == 4'h4),
-        (i_payload[43:42] == 2'b00) | (i_payload[43:40] == 4'h4),
-        (i_payload[35:34] == 2'b00) | (i_payload[35:32] == 4'h4),
-        (i_payload[27:26] == 2'b00) | (i_payload[27:24] == 4'h4),
-        (i_payload[19:18] == 2'b00) | (i_payload[19:16] == 4'h4),
-        (i_payload[11:10] == 2'b00) | (i_payload[11:8] == 4'h4),
-        (i_payload[3:2] == 2'b00) | (i_payload[3:0] == 4'h4)};
-    split_high_E <= {i_payload[63:60] == 4'hE,
-        i_payload[55:52] == 4'hE,
-        i_payload[47:44] == 4'hE,
-        i_payload[39:36] == 4'hE,
-        i_payload[31:28] == 4'hE,
-        i_payload[23:20] == 4'hE,
-        i_payload[15:12] == 4'hE,
-        i_payload[7:4] == 4'hE};
-    split_low_0 <= {i_payload[59:56] == 4'h0,
-        i_payload[51:48] == 4'h0,
-        i_payload[43:40] == 4'h0,
-        i_payload[35:32] == 4'h0,
-        i_payload[27:24] == 4'h0,
-        i_payload[19:16] == 4'h0,
-        i_payload[11:8] == 4'h0,
-        i_payload[3:0] == 4'h0};
-    split_low_D <= {i_payload[59:56] == 4'hD,
-        i_payload[51:48] == 4'hD,
-        i_payload[43:40] == 4'hD,
-        i_payload[35:32] == 4'hD,
-        i_payload[27:24] == 4'hD,
-        i_payload[19:16] == 4'hD,
-        i_payload[11:8] == 4'hD,
-        i_payload[3:0] == 4'hD};
-    split_low_4 <= {i_payload[59:56] == 4'h4,
-        i_payload[51:48] == 4'h4,
-        i_payload[43:40] == 4'h4,
-        i_payload[35:32] == 4'h4,
-        i_payload[27:24] == 4'h4,
-        i_payload[19:16] == 4'h4,
-        i_payload[11:8] == 4'h4,
-        i_payload[3:0] == 4'h4};
-    split_high_014589CD <= {~i_payload[61], ~i_payload[53], ~i_payload[45], ~i_payload[37],
-        ~i_payload[29], ~i_payload[21], ~i_payload[13], ~i_payload[5]};
-    split_high_048C <= {i_payload[61:60] == 2'b00,
-        i_payload[53:52] == 2'b00,
-        i_payload[45:44] == 2'b00,
-        i_payload[37:36] == 2'b00,
-        i_payload[29:28] == 2'b00,
-        i_payload[21:20] == 2'b00,
-        i_payload[13:12] == 2'b00,
-        i_payload[5:4] == 2'b00};
+    for (n = 0; n < 8; n = n + 1) begin
+      split_data_0[n] <= i_payload[8*n];
+      split_data_1[n] <= i_payload[8*n + 1];
+      split_data_2[n] <= i_payload[8*n + 2];
+      split_data_3[n] <= i_payload[8*n + 3];
+      split_data_4[n] <= i_payload[8*n + 4];
+      split_data_5[n] <= i_payload[8*n + 5];
+      split_data_6[n] <= i_payload[8*n + 6];
+      split_high_89AB[n] <= i_payload[8*n + 6 +: 2] == 2'b10;
+      split_high_89ABCDEF[n] <= i_payload[8*n + 7];
+      split_high_C[n] <= i_payload[8*n + 4 +: 4] == 4'hC;
+      split_low_23456789ABCDEF[n] <= i_payload[8*n + 1 +: 3] != 3'b000;
+      split_high_DE[n] <= (i_payload[8*n + 4 +: 4] == 4'hD) | (i_payload[8*n + 4 +: 4] == 4'hE);
+      split_high_F[n] <= i_payload[8*n + 4 +: 4] == 4'hF;
+      split_low_01234[n] <= (i_payload[8*n + 2 +: 2] == 2'b00) | (i_payload[8*n +: 4] == 4'h4);
+      split_high_E[n] <= i_payload[8*n + 4 +: 4] == 4'hE;
+      split_low_0[n] <= i_payload[8*n +: 4] == 4'h0;
+      split_low_D[n] <= i_payload[8*n +: 4] == 4'hD;
+      split_low_4[n] <= i_payload[8*n +: 4] == 4'h4;
+      split_high_014589CD[n] <= ~i_payload[8*n + 5];
+      split_high_048C[n] <= i_payload[8*n + 4 +: 2] == 2'b00;
+    end
   end
 
   // Stage 2, pair: what a byte begins, and what the one before it refuses
@@ -920,14 +839,13 @@ module utf8_repair_8_reader (
   reg [2:0] join_before_joins;
   reg [2:0] join_before_needs;
   reg [2:0] join_before_there;
-  reg [2:0] join_before_noncharacter;
   reg [2:0] join_before_high;
   initial begin
     join_valid = 1'b0; join_newest = 6'h0; join_joins = 8'h0; join_needs = 8'h0; join_there = 8'h0;
     join_high = 8'h0; join_data_0 = 8'h0; join_data_1 = 8'h0; join_data_2 = 8'h0;
     join_data_3 = 8'h0; join_data_4 = 8'h0; join_data_5 = 8'h0; join_data_6 = 8'h0;
     join_last = 1'b0; join_before_joins = 3'b000; join_before_needs = 3'b000;
-    join_before_there = 3'b000; join_before_noncharacter = 3'b000; join_before_high = 3'b000;
+    join_before_there = 3'b000; join_before_high = 3'b000;
   end
 
   always @(posedge clk) begin
@@ -937,7 +855,6 @@ module utf8_repair_8_reader (
       join_before_joins <= 3'b000;
       join_before_needs <= 3'b000;
       join_before_there <= 3'b000;
-      join_before_noncharacter <= 3'b000;
       join_before_high <= 3'b000;
     end else begin
       join_valid <= link_valid;
@@ -946,7 +863,6 @@ module utf8_repair_8_reader (
         join_before_joins <= join_last ? 3'b000 : join_joins[7:5];
         join_before_needs <= join_last ? 3'b000 : join_needs[7:5];
         join_before_there <= join_last ? 3'b000 : join_there[7:5];
-        join_before_noncharacter <= join_last ? 3'b000 : {1'b0, join_before_noncharacter[2:1]};
         join_before_high <= join_last ? 3'b000 : join_high[7:5];
       end
     end
@@ -1002,9 +918,7 @@ module utf8_repair_8_reader (
     end_ends <= {join_there, join_before_there[2]} & ~{join_needs[7] & ~join_last, join_joins} &
         {8'hFF, join_before_needs[2]};
     end_bad <= {join_high, join_before_high[2]} & ~{join_needs[7] & ~join_last, join_joins} &
-        (~{join_joins, join_before_joins[2]} | {join_needs, join_before_needs[2]} |
-            ({join_joins, join_before_joins[2]} & ~{join_needs, join_before_needs[2]} &
-                {8'h0, join_before_noncharacter[2]})) &
+        (~{join_joins, join_before_joins[2]} | {join_needs, join_before_needs[2]}) &
         {8'hFF, join_before_needs[2]};
     end_at_least_2 <= {join_joins, join_before_joins[2]};
     end_at_least_3 <= logic_1[10:2];
@@ -1207,103 +1121,27 @@ module utf8_repair_8_writer (
   output reg merge_error
 );
 
-  reg [7:0] arriving_data_0;
-  reg [7:0] arriving_data_1;
-  reg [7:0] arriving_data_2;
-  reg [7:0] arriving_data_3;
-  reg [7:0] arriving_data_4;
-  reg [7:0] arriving_data_5;
-  reg [7:0] arriving_data_6;
-  reg [7:0] arriving_data_7;
-  reg [7:0] arriving_data_8;
-  reg [7:0] arriving_data_9;
-  reg [7:0] arriving_data_10;
-  reg [7:0] arriving_data_11;
-  reg [7:0] arriving_data_12;
-  reg [7:0] arriving_data_13;
-  reg [7:0] arriving_data_14;
-  reg [7:0] arriving_data_15;
-  reg [7:0] arriving_data_16;
-  reg [7:0] arriving_data_17;
-  reg [7:0] arriving_data_18;
-  reg [7:0] arriving_data_19;
-  reg [7:0] arriving_data_20;
-  reg [7:0] arriving_data_21;
-  reg [7:0] arriving_data_22;
-  reg [7:0] arriving_data_23;
-  reg [7:0] arriving_data_24;
-  reg [7:0] arriving_data_25;
-  reg [7:0] arriving_data_26;
-  reg [7:0] arriving_data_27;
-  reg [7:0] arriving_data_28;
-  reg [7:0] arriving_data_29;
-  reg [7:0] arriving_data_30;
-  reg [7:0] arriving_data_31;
-  reg [7:0] arriving_data_32;
-  reg [7:0] arriving_data_33;
-  reg [7:0] arriving_data_34;
-  reg [7:0] arriving_data_35;
-  reg arriving_keep_0;
-  reg arriving_keep_1;
-  reg arriving_keep_2;
-  reg arriving_keep_3;
-  reg arriving_keep_4;
-  reg arriving_keep_5;
-  reg arriving_keep_6;
-  reg arriving_keep_7;
-  reg arriving_keep_8;
-  reg arriving_keep_9;
-  reg arriving_keep_10;
-  reg arriving_keep_11;
-  reg arriving_keep_12;
-  reg arriving_keep_13;
-  reg arriving_keep_14;
-  reg arriving_keep_15;
-  reg arriving_keep_16;
-  reg arriving_keep_17;
-  reg arriving_keep_18;
-  reg arriving_keep_19;
-  reg arriving_keep_20;
-  reg arriving_keep_21;
-  reg arriving_keep_22;
-  reg arriving_keep_23;
-  reg arriving_keep_24;
-  reg arriving_keep_25;
-  reg arriving_keep_26;
-  reg arriving_keep_27;
-  reg arriving_keep_28;
-  reg arriving_keep_29;
-  reg arriving_keep_30;
-  reg arriving_keep_31;
-  reg arriving_keep_32;
-  reg arriving_keep_33;
-  reg arriving_keep_34;
-  reg arriving_keep_35;
-  reg arriving_last;
+  // Stage 8, write: the units
+  // Registers with attributes are copies near their loads. The attributes keep Vivado
+  // and Quartus from merging them; a redundant term in their next value, Yosys.
+  reg [5:0] write_newest;
+  reg [287:0] write_units;
+  reg [35:0] write_kept;
+  reg write_last;
+  reg write_holds_last;
+  reg write_holds;
+  (* keep = "true", dont_merge *) reg write_valid_0;
+  (* keep = "true", dont_merge *) reg write_valid_1;
+  reg write_found_errors;
+  reg write_errors;
+  reg write_is_new;
+  reg write_error_seen;
+  reg write_valid;
   initial begin
-    arriving_data_0 = 8'h0; arriving_data_1 = 8'h0; arriving_data_2 = 8'h0; arriving_data_3 = 8'h0;
-    arriving_data_4 = 8'h0; arriving_data_5 = 8'h0; arriving_data_6 = 8'h0; arriving_data_7 = 8'h0;
-    arriving_data_8 = 8'h0; arriving_data_9 = 8'h0; arriving_data_10 = 8'h0;
-    arriving_data_11 = 8'h0; arriving_data_12 = 8'h0; arriving_data_13 = 8'h0;
-    arriving_data_14 = 8'h0; arriving_data_15 = 8'h0; arriving_data_16 = 8'h0;
-    arriving_data_17 = 8'h0; arriving_data_18 = 8'h0; arriving_data_19 = 8'h0;
-    arriving_data_20 = 8'h0; arriving_data_21 = 8'h0; arriving_data_22 = 8'h0;
-    arriving_data_23 = 8'h0; arriving_data_24 = 8'h0; arriving_data_25 = 8'h0;
-    arriving_data_26 = 8'h0; arriving_data_27 = 8'h0; arriving_data_28 = 8'h0;
-    arriving_data_29 = 8'h0; arriving_data_30 = 8'h0; arriving_data_31 = 8'h0;
-    arriving_data_32 = 8'h0; arriving_data_33 = 8'h0; arriving_data_34 = 8'h0;
-    arriving_data_35 = 8'h0; arriving_keep_0 = 1'b0; arriving_keep_1 = 1'b0; arriving_keep_2 = 1'b0;
-    arriving_keep_3 = 1'b0; arriving_keep_4 = 1'b0; arriving_keep_5 = 1'b0; arriving_keep_6 = 1'b0;
-    arriving_keep_7 = 1'b0; arriving_keep_8 = 1'b0; arriving_keep_9 = 1'b0; arriving_keep_10 = 1'b0;
-    arriving_keep_11 = 1'b0; arriving_keep_12 = 1'b0; arriving_keep_13 = 1'b0;
-    arriving_keep_14 = 1'b0; arriving_keep_15 = 1'b0; arriving_keep_16 = 1'b0;
-    arriving_keep_17 = 1'b0; arriving_keep_18 = 1'b0; arriving_keep_19 = 1'b0;
-    arriving_keep_20 = 1'b0; arriving_keep_21 = 1'b0; arriving_keep_22 = 1'b0;
-    arriving_keep_23 = 1'b0; arriving_keep_24 = 1'b0; arriving_keep_25 = 1'b0;
-    arriving_keep_26 = 1'b0; arriving_keep_27 = 1'b0; arriving_keep_28 = 1'b0;
-    arriving_keep_29 = 1'b0; arriving_keep_30 = 1'b0; arriving_keep_31 = 1'b0;
-    arriving_keep_32 = 1'b0; arriving_keep_33 = 1'b0; arriving_keep_34 = 1'b0;
-    arriving_keep_35 = 1'b0; arriving_last = 1'b0;
+    write_newest = 6'h0; write_units = 288'h0; write_kept = 36'h0; write_last = 1'b0;
+    write_holds_last = 1'b0; write_holds = 1'b0; write_valid_0 = 1'b0; write_valid_1 = 1'b0;
+    write_found_errors = 1'b0; write_errors = 1'b0; write_is_new = 1'b0; write_error_seen = 1'b0;
+    write_valid = 1'b0;
   end
 
   wire [8:0] unit_0_0 = (make_code_point_0 & unit_0_kept & ~unit_1_kept) |
@@ -1356,165 +1194,8 @@ module utf8_repair_8_writer (
   wire [8:0] unit_3_3 = make_code_point_3 & unit_3_kept;
   wire [8:0] unit_3_4 = make_code_point_4 & unit_3_kept;
   wire [8:0] unit_3_5 = make_code_point_5 & unit_3_kept;
-  always @(posedge clk) begin
-    arriving_data_0 <= {unit_1_7[0], unit_0_6[0], unit_0_5[0], unit_0_4[0], unit_0_3[0],
-        unit_0_2[0], unit_0_1[0], unit_0_0[0]};
-    arriving_data_1[5:0] <= {unit_1_5[0], unit_1_4[0], unit_1_3[0], unit_1_2[0], unit_1_1[0],
-        unit_1_0[0]};
-    arriving_data_1[7] <= unit_1_7[0];
-    arriving_data_2[5:0] <= {unit_2_5[0], unit_2_4[0], unit_2_3[0], unit_2_2[0], unit_2_1[0],
-        unit_2_0[0]};
-    arriving_data_2[7] <= unit_2_7[0];
-    arriving_data_3[5:0] <= {unit_3_5[0], unit_3_4[0], unit_3_3[0], unit_3_2[0], unit_3_1[0],
-        unit_3_0[0]};
-    arriving_data_3[7] <= unit_3_kept[0];
-    arriving_data_4 <= {unit_1_7[1], unit_0_6[1], unit_0_5[1], unit_0_4[1], unit_0_3[1],
-        unit_0_2[1], unit_0_1[1], unit_0_0[1]};
-    arriving_data_5[5:0] <= {unit_1_5[1], unit_1_4[1], unit_1_3[1], unit_1_2[1], unit_1_1[1],
-        unit_1_0[1]};
-    arriving_data_5[7] <= unit_1_7[1];
-    arriving_data_6[5:0] <= {unit_2_5[1], unit_2_4[1], unit_2_3[1], unit_2_2[1], unit_2_1[1],
-        unit_2_0[1]};
-    arriving_data_6[7] <= unit_2_7[1];
-    arriving_data_7[5:0] <= {unit_3_5[1], unit_3_4[1], unit_3_3[1], unit_3_2[1], unit_3_1[1],
-        unit_3_0[1]};
-    arriving_data_7[7] <= unit_3_kept[1];
-    arriving_data_8 <= {unit_1_7[2], unit_0_6[2], unit_0_5[2], unit_0_4[2], unit_0_3[2],
-        unit_0_2[2], unit_0_1[2], unit_0_0[2]};
-    arriving_data_9[5:0] <= {unit_1_5[2], unit_1_4[2], unit_1_3[2], unit_1_2[2], unit_1_1[2],
-        unit_1_0[2]};
-    arriving_data_9[7] <= unit_1_7[2];
-    arriving_data_10[5:0] <= {unit_2_5[2], unit_2_4[2], unit_2_3[2], unit_2_2[2], unit_2_1[2],
-        unit_2_0[2]};
-    arriving_data_10[7] <= unit_2_7[2];
-    arriving_data_11[5:0] <= {unit_3_5[2], unit_3_4[2], unit_3_3[2], unit_3_2[2], unit_3_1[2],
-        unit_3_0[2]};
-    arriving_data_11[7] <= unit_3_kept[2];
-    arriving_data_12 <= {unit_1_7[3], unit_0_6[3], unit_0_5[3], unit_0_4[3], unit_0_3[3],
-        unit_0_2[3], unit_0_1[3], unit_0_0[3]};
-    arriving_data_13[5:0] <= {unit_1_5[3], unit_1_4[3], unit_1_3[3], unit_1_2[3], unit_1_1[3],
-        unit_1_0[3]};
-    arriving_data_13[7] <= unit_1_7[3];
-    arriving_data_14[5:0] <= {unit_2_5[3], unit_2_4[3], unit_2_3[3], unit_2_2[3], unit_2_1[3],
-        unit_2_0[3]};
-    arriving_data_14[7] <= unit_2_7[3];
-    arriving_data_15[5:0] <= {unit_3_5[3], unit_3_4[3], unit_3_3[3], unit_3_2[3], unit_3_1[3],
-        unit_3_0[3]};
-    arriving_data_15[7] <= unit_3_kept[3];
-    arriving_data_16 <= {unit_1_7[4], unit_0_6[4], unit_0_5[4], unit_0_4[4], unit_0_3[4],
-        unit_0_2[4], unit_0_1[4], unit_0_0[4]};
-    arriving_data_17[5:0] <= {unit_1_5[4], unit_1_4[4], unit_1_3[4], unit_1_2[4], unit_1_1[4],
-        unit_1_0[4]};
-    arriving_data_17[7] <= unit_1_7[4];
-    arriving_data_18[5:0] <= {unit_2_5[4], unit_2_4[4], unit_2_3[4], unit_2_2[4], unit_2_1[4],
-        unit_2_0[4]};
-    arriving_data_18[7] <= unit_2_7[4];
-    arriving_data_19[5:0] <= {unit_3_5[4], unit_3_4[4], unit_3_3[4], unit_3_2[4], unit_3_1[4],
-        unit_3_0[4]};
-    arriving_data_19[7] <= unit_3_kept[4];
-    arriving_data_20 <= {unit_1_7[5], unit_0_6[5], unit_0_5[5], unit_0_4[5], unit_0_3[5],
-        unit_0_2[5], unit_0_1[5], unit_0_0[5]};
-    arriving_data_21[5:0] <= {unit_1_5[5], unit_1_4[5], unit_1_3[5], unit_1_2[5], unit_1_1[5],
-        unit_1_0[5]};
-    arriving_data_21[7] <= unit_1_7[5];
-    arriving_data_22[5:0] <= {unit_2_5[5], unit_2_4[5], unit_2_3[5], unit_2_2[5], unit_2_1[5],
-        unit_2_0[5]};
-    arriving_data_22[7] <= unit_2_7[5];
-    arriving_data_23[5:0] <= {unit_3_5[5], unit_3_4[5], unit_3_3[5], unit_3_2[5], unit_3_1[5],
-        unit_3_0[5]};
-    arriving_data_23[7] <= unit_3_kept[5];
-    arriving_data_24 <= {unit_1_7[6], unit_0_6[6], unit_0_5[6], unit_0_4[6], unit_0_3[6],
-        unit_0_2[6], unit_0_1[6], unit_0_0[6]};
-    arriving_data_25[5:0] <= {unit_1_5[6], unit_1_4[6], unit_1_3[6], unit_1_2[6], unit_1_1[6],
-        unit_1_0[6]};
-    arriving_data_25[7] <= unit_1_7[6];
-    arriving_data_26[5:0] <= {unit_2_5[6], unit_2_4[6], unit_2_3[6], unit_2_2[6], unit_2_1[6],
-        unit_2_0[6]};
-    arriving_data_26[7] <= unit_2_7[6];
-    arriving_data_27[5:0] <= {unit_3_5[6], unit_3_4[6], unit_3_3[6], unit_3_2[6], unit_3_1[6],
-        unit_3_0[6]};
-    arriving_data_27[7] <= unit_3_kept[6];
-    arriving_data_28 <= {unit_1_7[7], unit_0_6[7], unit_0_5[7], unit_0_4[7], unit_0_3[7],
-        unit_0_2[7], unit_0_1[7], unit_0_0[7]};
-    arriving_data_29[5:0] <= {unit_1_5[7], unit_1_4[7], unit_1_3[7], unit_1_2[7], unit_1_1[7],
-        unit_1_0[7]};
-    arriving_data_29[7] <= unit_1_7[7];
-    arriving_data_30[5:0] <= {unit_2_5[7], unit_2_4[7], unit_2_3[7], unit_2_2[7], unit_2_1[7],
-        unit_2_0[7]};
-    arriving_data_30[7] <= unit_2_7[7];
-    arriving_data_31[5:0] <= {unit_3_5[7], unit_3_4[7], unit_3_3[7], unit_3_2[7], unit_3_1[7],
-        unit_3_0[7]};
-    arriving_data_31[7] <= unit_3_kept[7];
-    arriving_data_32 <= {unit_1_7[8], unit_0_6[8], unit_0_5[8], unit_0_4[8], unit_0_3[8],
-        unit_0_2[8], unit_0_1[8], unit_0_0[8]};
-    arriving_data_33[5:0] <= {unit_1_5[8], unit_1_4[8], unit_1_3[8], unit_1_2[8], unit_1_1[8],
-        unit_1_0[8]};
-    arriving_data_33[7] <= unit_1_7[8];
-    arriving_data_34[5:0] <= {unit_2_5[8], unit_2_4[8], unit_2_3[8], unit_2_2[8], unit_2_1[8],
-        unit_2_0[8]};
-    arriving_data_34[7] <= unit_2_7[8];
-    arriving_data_35[5:0] <= {unit_3_5[8], unit_3_4[8], unit_3_3[8], unit_3_2[8], unit_3_1[8],
-        unit_3_0[8]};
-    arriving_data_35[7] <= unit_3_kept[8];
-    arriving_keep_0 <= unit_0_kept[0];
-    arriving_keep_1 <= unit_1_kept[0];
-    arriving_keep_2 <= unit_2_kept[0];
-    arriving_keep_3 <= unit_3_kept[0];
-    arriving_keep_4 <= unit_0_kept[1];
-    arriving_keep_5 <= unit_1_kept[1];
-    arriving_keep_6 <= unit_2_kept[1];
-    arriving_keep_7 <= unit_3_kept[1];
-    arriving_keep_8 <= unit_0_kept[2];
-    arriving_keep_9 <= unit_1_kept[2];
-    arriving_keep_10 <= unit_2_kept[2];
-    arriving_keep_11 <= unit_3_kept[2];
-    arriving_keep_12 <= unit_0_kept[3];
-    arriving_keep_13 <= unit_1_kept[3];
-    arriving_keep_14 <= unit_2_kept[3];
-    arriving_keep_15 <= unit_3_kept[3];
-    arriving_keep_16 <= unit_0_kept[4];
-    arriving_keep_17 <= unit_1_kept[4];
-    arriving_keep_18 <= unit_2_kept[4];
-    arriving_keep_19 <= unit_3_kept[4];
-    arriving_keep_20 <= unit_0_kept[5];
-    arriving_keep_21 <= unit_1_kept[5];
-    arriving_keep_22 <= unit_2_kept[5];
-    arriving_keep_23 <= unit_3_kept[5];
-    arriving_keep_24 <= unit_0_kept[6];
-    arriving_keep_25 <= unit_1_kept[6];
-    arriving_keep_26 <= unit_2_kept[6];
-    arriving_keep_27 <= unit_3_kept[6];
-    arriving_keep_28 <= unit_0_kept[7];
-    arriving_keep_29 <= unit_1_kept[7];
-    arriving_keep_30 <= unit_2_kept[7];
-    arriving_keep_31 <= unit_3_kept[7];
-    arriving_keep_32 <= unit_0_kept[8];
-    arriving_keep_33 <= unit_1_kept[8];
-    arriving_keep_34 <= unit_2_kept[8];
-    arriving_keep_35 <= unit_3_kept[8];
-    arriving_last <= make_last;
-  end
-
-  // Stage 8, write: the units
-  // With attributes: copies near their loads. The attributes keep Vivado and Quartus
-  // from merging them, and the redundant term of their next value keeps Yosys from it.
-  reg [5:0] write_newest;
-  reg write_holds_last;
-  reg write_holds;
-  (* keep = "true", dont_merge *) reg write_valid_0;
-  (* keep = "true", dont_merge *) reg write_valid_1;
-  reg write_found_errors;
-  reg write_errors;
-  reg write_is_new;
-  reg write_error_seen;
-  reg write_valid;
-  initial begin
-    write_newest = 6'h0; write_holds_last = 1'b0; write_holds = 1'b0; write_valid_0 = 1'b0;
-    write_valid_1 = 1'b0; write_found_errors = 1'b0; write_errors = 1'b0; write_is_new = 1'b0;
-    write_error_seen = 1'b0; write_valid = 1'b0;
-  end
-
-  always @(posedge clk) begin
+  always @(posedge clk) begin : write_newest_loops
+    integer n;
     if (rst) begin
       write_newest <= 6'h0;
       write_holds <= 1'b0;
@@ -1527,15 +1208,83 @@ module utf8_repair_8_writer (
       write_holds <= write_valid | (~write_holds_last & write_holds);
       write_is_new <= write_valid;
       write_valid <= make_valid;
-      if (write_valid) write_holds_last <= arriving_last;
+      if (write_valid) write_holds_last <= write_last;
       if (write_is_new) begin
         write_error_seen <= (write_error_seen | write_found_errors) & ~write_holds_last;
       end
     end
+    write_units[13:0] <= {unit_1_5[0], unit_1_4[0], unit_1_3[0], unit_1_2[0], unit_1_1[0],
+        unit_1_0[0], unit_1_7[0], unit_0_6[0], unit_0_5[0], unit_0_4[0], unit_0_3[0], unit_0_2[0],
+        unit_0_1[0], unit_0_0[0]};
+    write_units[21:15] <= {unit_2_5[0], unit_2_4[0], unit_2_3[0], unit_2_2[0], unit_2_1[0],
+        unit_2_0[0], unit_1_7[0]};
+    write_units[29:23] <= {unit_3_5[0], unit_3_4[0], unit_3_3[0], unit_3_2[0], unit_3_1[0],
+        unit_3_0[0], unit_2_7[0]};
+    write_units[45:31] <= {unit_1_5[1], unit_1_4[1], unit_1_3[1], unit_1_2[1], unit_1_1[1],
+        unit_1_0[1], unit_1_7[1], unit_0_6[1], unit_0_5[1], unit_0_4[1], unit_0_3[1], unit_0_2[1],
+        unit_0_1[1], unit_0_0[1], unit_3_kept[0]};
+    write_units[53:47] <= {unit_2_5[1], unit_2_4[1], unit_2_3[1], unit_2_2[1], unit_2_1[1],
+        unit_2_0[1], unit_1_7[1]};
+    write_units[61:55] <= {unit_3_5[1], unit_3_4[1], unit_3_3[1], unit_3_2[1], unit_3_1[1],
+        unit_3_0[1], unit_2_7[1]};
+    write_units[77:63] <= {unit_1_5[2], unit_1_4[2], unit_1_3[2], unit_1_2[2], unit_1_1[2],
+        unit_1_0[2], unit_1_7[2], unit_0_6[2], unit_0_5[2], unit_0_4[2], unit_0_3[2], unit_0_2[2],
+        unit_0_1[2], unit_0_0[2], unit_3_kept[1]};
+    write_units[85:79] <= {unit_2_5[2], unit_2_4[2], unit_2_3[2], unit_2_2[2], unit_2_1[2],
+        unit_2_0[2], unit_1_7[2]};
+    write_units[93:87] <= {unit_3_5[2], unit_3_4[2], unit_3_3[2], unit_3_2[2], unit_3_1[2],
+        unit_3_0[2], unit_2_7[2]};
+    write_units[109:95] <= {unit_1_5[3], unit_1_4[3], unit_1_3[3], unit_1_2[3], unit_1_1[3],
+        unit_1_0[3], unit_1_7[3], unit_0_6[3], unit_0_5[3], unit_0_4[3], unit_0_3[3], unit_0_2[3],
+        unit_0_1[3], unit_0_0[3], unit_3_kept[2]};
+    write_units[117:111] <= {unit_2_5[3], unit_2_4[3], unit_2_3[3], unit_2_2[3], unit_2_1[3],
+        unit_2_0[3], unit_1_7[3]};
+    write_units[125:119] <= {unit_3_5[3], unit_3_4[3], unit_3_3[3], unit_3_2[3], unit_3_1[3],
+        unit_3_0[3], unit_2_7[3]};
+    write_units[141:127] <= {unit_1_5[4], unit_1_4[4], unit_1_3[4], unit_1_2[4], unit_1_1[4],
+        unit_1_0[4], unit_1_7[4], unit_0_6[4], unit_0_5[4], unit_0_4[4], unit_0_3[4], unit_0_2[4],
+        unit_0_1[4], unit_0_0[4], unit_3_kept[3]};
+    write_units[149:143] <= {unit_2_5[4], unit_2_4[4], unit_2_3[4], unit_2_2[4], unit_2_1[4],
+        unit_2_0[4], unit_1_7[4]};
+    write_units[157:151] <= {unit_3_5[4], unit_3_4[4], unit_3_3[4], unit_3_2[4], unit_3_1[4],
+        unit_3_0[4], unit_2_7[4]};
+    write_units[173:159] <= {unit_1_5[5], unit_1_4[5], unit_1_3[5], unit_1_2[5], unit_1_1[5],
+        unit_1_0[5], unit_1_7[5], unit_0_6[5], unit_0_5[5], unit_0_4[5], unit_0_3[5], unit_0_2[5],
+        unit_0_1[5], unit_0_0[5], unit_3_kept[4]};
+    write_units[181:175] <= {unit_2_5[5], unit_2_4[5], unit_2_3[5], unit_2_2[5], unit_2_1[5],
+        unit_2_0[5], unit_1_7[5]};
+    write_units[189:183] <= {unit_3_5[5], unit_3_4[5], unit_3_3[5], unit_3_2[5], unit_3_1[5],
+        unit_3_0[5], unit_2_7[5]};
+    write_units[205:191] <= {unit_1_5[6], unit_1_4[6], unit_1_3[6], unit_1_2[6], unit_1_1[6],
+        unit_1_0[6], unit_1_7[6], unit_0_6[6], unit_0_5[6], unit_0_4[6], unit_0_3[6], unit_0_2[6],
+        unit_0_1[6], unit_0_0[6], unit_3_kept[5]};
+    write_units[213:207] <= {unit_2_5[6], unit_2_4[6], unit_2_3[6], unit_2_2[6], unit_2_1[6],
+        unit_2_0[6], unit_1_7[6]};
+    write_units[221:215] <= {unit_3_5[6], unit_3_4[6], unit_3_3[6], unit_3_2[6], unit_3_1[6],
+        unit_3_0[6], unit_2_7[6]};
+    write_units[237:223] <= {unit_1_5[7], unit_1_4[7], unit_1_3[7], unit_1_2[7], unit_1_1[7],
+        unit_1_0[7], unit_1_7[7], unit_0_6[7], unit_0_5[7], unit_0_4[7], unit_0_3[7], unit_0_2[7],
+        unit_0_1[7], unit_0_0[7], unit_3_kept[6]};
+    write_units[245:239] <= {unit_2_5[7], unit_2_4[7], unit_2_3[7], unit_2_2[7], unit_2_1[7],
+        unit_2_0[7], unit_1_7[7]};
+    write_units[253:247] <= {unit_3_5[7], unit_3_4[7], unit_3_3[7], unit_3_2[7], unit_3_1[7],
+        unit_3_0[7], unit_2_7[7]};
+    write_units[269:255] <= {unit_1_5[8], unit_1_4[8], unit_1_3[8], unit_1_2[8], unit_1_1[8],
+        unit_1_0[8], unit_1_7[8], unit_0_6[8], unit_0_5[8], unit_0_4[8], unit_0_3[8], unit_0_2[8],
+        unit_0_1[8], unit_0_0[8], unit_3_kept[7]};
+    write_units[277:271] <= {unit_2_5[8], unit_2_4[8], unit_2_3[8], unit_2_2[8], unit_2_1[8],
+        unit_2_0[8], unit_1_7[8]};
+    write_units[285:279] <= {unit_3_5[8], unit_3_4[8], unit_3_3[8], unit_3_2[8], unit_3_1[8],
+        unit_3_0[8], unit_2_7[8]};
+    write_units[287] <= unit_3_kept[8];
+    write_last <= make_last;
     write_valid_0 <= make_valid_0 | (make_valid_0 & write_valid_0);
     write_valid_1 <= make_valid_1 | (make_valid_1 & write_valid_1);
     write_found_errors <= write_errors;
     write_errors <= |make_errors;
+    for (n = 0; n < 9; n = n + 1) begin
+      write_kept[4*n +: 4] <= {unit_3_kept[n], unit_2_kept[n], unit_1_kept[n], unit_0_kept[n]};
+    end
   end
 
   // Stage 9, merge: a beat, and what the next one of its text adds to it
@@ -1628,97 +1377,97 @@ module utf8_repair_8_writer (
 
   always @(posedge clk) begin
     if (write_valid_0) begin
-      held_data_0 <= arriving_data_4;
-      held_data_1[5:0] <= arriving_data_5[5:0];
-      held_data_1[7] <= arriving_data_5[7];
-      held_data_2[5:0] <= arriving_data_6[5:0];
-      held_data_2[7] <= arriving_data_6[7];
-      held_data_3[5:0] <= arriving_data_7[5:0];
-      held_data_3[7] <= arriving_data_7[7];
-      held_data_4 <= arriving_data_8;
-      held_data_5[5:0] <= arriving_data_9[5:0];
-      held_data_5[7] <= arriving_data_9[7];
-      held_data_6[5:0] <= arriving_data_10[5:0];
-      held_data_6[7] <= arriving_data_10[7];
-      held_data_7[5:0] <= arriving_data_11[5:0];
-      held_data_7[7] <= arriving_data_11[7];
-      held_data_8 <= arriving_data_12;
-      held_data_9[5:0] <= arriving_data_13[5:0];
-      held_data_9[7] <= arriving_data_13[7];
-      held_data_10[5:0] <= arriving_data_14[5:0];
-      held_data_10[7] <= arriving_data_14[7];
-      held_data_11[5:0] <= arriving_data_15[5:0];
-      held_data_11[7] <= arriving_data_15[7];
-      held_data_12 <= arriving_data_16;
-      held_data_13[5:0] <= arriving_data_17[5:0];
-      held_data_13[7] <= arriving_data_17[7];
-      held_data_14[5:0] <= arriving_data_18[5:0];
-      held_data_14[7] <= arriving_data_18[7];
-      held_data_15[5:0] <= arriving_data_19[5:0];
-      held_data_15[7] <= arriving_data_19[7];
-      held_data_16 <= arriving_data_20;
-      held_data_17[5:0] <= arriving_data_21[5:0];
-      held_data_17[7] <= arriving_data_21[7];
-      held_data_18[5:0] <= arriving_data_22[5:0];
-      held_data_18[7] <= arriving_data_22[7];
-      held_data_19[5:0] <= arriving_data_23[5:0];
-      held_data_19[7] <= arriving_data_23[7];
+      held_data_0 <= write_units[39:32];
+      held_data_1[5:0] <= write_units[45:40];
+      held_data_1[7] <= write_units[47];
+      held_data_2[5:0] <= write_units[53:48];
+      held_data_2[7] <= write_units[55];
+      held_data_3[5:0] <= write_units[61:56];
+      held_data_3[7] <= write_units[63];
+      held_data_4 <= write_units[71:64];
+      held_data_5[5:0] <= write_units[77:72];
+      held_data_5[7] <= write_units[79];
+      held_data_6[5:0] <= write_units[85:80];
+      held_data_6[7] <= write_units[87];
+      held_data_7[5:0] <= write_units[93:88];
+      held_data_7[7] <= write_units[95];
+      held_data_8 <= write_units[103:96];
+      held_data_9[5:0] <= write_units[109:104];
+      held_data_9[7] <= write_units[111];
+      held_data_10[5:0] <= write_units[117:112];
+      held_data_10[7] <= write_units[119];
+      held_data_11[5:0] <= write_units[125:120];
+      held_data_11[7] <= write_units[127];
+      held_data_12 <= write_units[135:128];
+      held_data_13[5:0] <= write_units[141:136];
+      held_data_13[7] <= write_units[143];
+      held_data_14[5:0] <= write_units[149:144];
+      held_data_14[7] <= write_units[151];
+      held_data_15[5:0] <= write_units[157:152];
+      held_data_15[7] <= write_units[159];
+      held_data_16 <= write_units[167:160];
+      held_data_17[5:0] <= write_units[173:168];
+      held_data_17[7] <= write_units[175];
+      held_data_18[5:0] <= write_units[181:176];
+      held_data_18[7] <= write_units[183];
+      held_data_19[5:0] <= write_units[189:184];
+      held_data_19[7] <= write_units[191];
     end
     if (write_valid_1) begin
-      held_data_20 <= arriving_data_24;
-      held_data_21[5:0] <= arriving_data_25[5:0];
-      held_data_21[7] <= arriving_data_25[7];
-      held_data_22[5:0] <= arriving_data_26[5:0];
-      held_data_22[7] <= arriving_data_26[7];
-      held_data_23[5:0] <= arriving_data_27[5:0];
-      held_data_23[7] <= arriving_data_27[7];
-      held_data_24 <= arriving_data_28;
-      held_data_25[5:0] <= arriving_data_29[5:0];
-      held_data_25[7] <= arriving_data_29[7];
-      held_data_26[5:0] <= arriving_data_30[5:0];
-      held_data_26[7] <= arriving_data_30[7];
-      held_data_27[5:0] <= arriving_data_31[5:0];
-      held_data_27[7] <= arriving_data_31[7];
-      held_data_28 <= arriving_data_32;
-      held_data_29[5:0] <= arriving_data_33[5:0];
-      held_data_29[7] <= arriving_data_33[7];
-      held_data_30[5:0] <= arriving_data_34[5:0];
-      held_data_30[7] <= arriving_data_34[7];
-      held_data_31[5:0] <= arriving_data_35[5:0];
-      held_data_31[7] <= arriving_data_35[7];
-      held_keep_0 <= arriving_keep_4;
-      held_keep_1 <= arriving_keep_5;
-      held_keep_2 <= arriving_keep_6;
-      held_keep_3 <= arriving_keep_7;
-      held_keep_4 <= arriving_keep_8;
-      held_keep_5 <= arriving_keep_9;
-      held_keep_6 <= arriving_keep_10;
-      held_keep_7 <= arriving_keep_11;
-      held_keep_8 <= arriving_keep_12;
-      held_keep_9 <= arriving_keep_13;
-      held_keep_10 <= arriving_keep_14;
-      held_keep_11 <= arriving_keep_15;
-      held_keep_12 <= arriving_keep_16;
-      held_keep_13 <= arriving_keep_17;
-      held_keep_14 <= arriving_keep_18;
-      held_keep_15 <= arriving_keep_19;
-      held_keep_16 <= arriving_keep_20;
-      held_keep_17 <= arriving_keep_21;
-      held_keep_18 <= arriving_keep_22;
-      held_keep_19 <= arriving_keep_23;
-      held_keep_20 <= arriving_keep_24;
-      held_keep_21 <= arriving_keep_25;
-      held_keep_22 <= arriving_keep_26;
-      held_keep_23 <= arriving_keep_27;
-      held_keep_24 <= arriving_keep_28;
-      held_keep_25 <= arriving_keep_29;
-      held_keep_26 <= arriving_keep_30;
-      held_keep_27 <= arriving_keep_31;
-      held_keep_28 <= arriving_keep_32;
-      held_keep_29 <= arriving_keep_33;
-      held_keep_30 <= arriving_keep_34;
-      held_keep_31 <= arriving_keep_35;
-      held_last <= arriving_last;
+      held_data_20 <= write_units[199:192];
+      held_data_21[5:0] <= write_units[205:200];
+      held_data_21[7] <= write_units[207];
+      held_data_22[5:0] <= write_units[213:208];
+      held_data_22[7] <= write_units[215];
+      held_data_23[5:0] <= write_units[221:216];
+      held_data_23[7] <= write_units[223];
+      held_data_24 <= write_units[231:224];
+      held_data_25[5:0] <= write_units[237:232];
+      held_data_25[7] <= write_units[239];
+      held_data_26[5:0] <= write_units[245:240];
+      held_data_26[7] <= write_units[247];
+      held_data_27[5:0] <= write_units[253:248];
+      held_data_27[7] <= write_units[255];
+      held_data_28 <= write_units[263:256];
+      held_data_29[5:0] <= write_units[269:264];
+      held_data_29[7] <= write_units[271];
+      held_data_30[5:0] <= write_units[277:272];
+      held_data_30[7] <= write_units[279];
+      held_data_31[5:0] <= write_units[285:280];
+      held_data_31[7] <= write_units[287];
+      held_keep_0 <= write_kept[4];
+      held_keep_1 <= write_kept[5];
+      held_keep_2 <= write_kept[6];
+      held_keep_3 <= write_kept[7];
+      held_keep_4 <= write_kept[8];
+      held_keep_5 <= write_kept[9];
+      held_keep_6 <= write_kept[10];
+      held_keep_7 <= write_kept[11];
+      held_keep_8 <= write_kept[12];
+      held_keep_9 <= write_kept[13];
+      held_keep_10 <= write_kept[14];
+      held_keep_11 <= write_kept[15];
+      held_keep_12 <= write_kept[16];
+      held_keep_13 <= write_kept[17];
+      held_keep_14 <= write_kept[18];
+      held_keep_15 <= write_kept[19];
+      held_keep_16 <= write_kept[20];
+      held_keep_17 <= write_kept[21];
+      held_keep_18 <= write_kept[22];
+      held_keep_19 <= write_kept[23];
+      held_keep_20 <= write_kept[24];
+      held_keep_21 <= write_kept[25];
+      held_keep_22 <= write_kept[26];
+      held_keep_23 <= write_kept[27];
+      held_keep_24 <= write_kept[28];
+      held_keep_25 <= write_kept[29];
+      held_keep_26 <= write_kept[30];
+      held_keep_27 <= write_kept[31];
+      held_keep_28 <= write_kept[32];
+      held_keep_29 <= write_kept[33];
+      held_keep_30 <= write_kept[34];
+      held_keep_31 <= write_kept[35];
+      held_last <= write_last;
     end
     if (rst) begin
       merge_valid <= 1'b0;
@@ -1750,13 +1499,12 @@ module utf8_repair_8_writer (
     merge_data_register[221:215] <= {held_data_27[5:0], held_data_26[7]};
     merge_data_register[255:223] <= {{held_data_31[7], 1'b0, held_data_31[5:0], held_data_30[7],
         1'b0, held_data_30[5:0], held_data_29[7], 1'b0, held_data_29[5:0], held_data_28} |
-        ({arriving_data_3[7], 1'b0, arriving_data_3[5:0], arriving_data_2[7], 1'b0,
-            arriving_data_2[5:0], arriving_data_1[7], 1'b0, arriving_data_1[5:0], arriving_data_0} &
+        ({write_units[31], 1'b0, write_units[29:23], 1'b0, write_units[21:15], 1'b0,
+            write_units[13:0]} &
             ~{32{write_holds_last}}),
         held_data_27[7]};
     merge_keep <= {{held_keep_31, held_keep_30, held_keep_29, held_keep_28} |
-        ({arriving_keep_3, arriving_keep_2, arriving_keep_1, arriving_keep_0} &
-            ~{4{write_holds_last}}),
+        (write_kept[3:0] & ~{4{write_holds_last}}),
         held_keep_27, held_keep_26, held_keep_25, held_keep_24, held_keep_23, held_keep_22,
         held_keep_21, held_keep_20, held_keep_19, held_keep_18, held_keep_17, held_keep_16,
         held_keep_15, held_keep_14, held_keep_13, held_keep_12, held_keep_11, held_keep_10,
@@ -1879,47 +1627,42 @@ module utf8_repair_8_packing (
     fours_data = 256'h0; fours_last = 1'b0; fours_user = 1'b0;
   end
 
-  wire [1:0] sum = {1'b0, merge_keep[0] ^ merge_keep[1]} ^ {merge_keep[0] & merge_keep[1], 1'b0};
+  wire [1:0] sum = {merge_keep[0] & merge_keep[1], merge_keep[0] ^ merge_keep[1]};
   wire [2:0] sum_7 = {1'b0, sum ^ {1'b0, merge_keep[2]}} ^
       {sum[1] & sum[0] & merge_keep[2], sum[0] & merge_keep[2], 1'b0};
   wire [2:0] sum_8 = sum_7 ^ {2'b00, merge_keep[3]} ^
       {sum_7[1] & sum_7[0] & merge_keep[3], sum_7[0] & merge_keep[3], 1'b0};
-  wire [1:0] sum_9 = {1'b0, merge_keep[4] ^ merge_keep[5]} ^ {merge_keep[4] & merge_keep[5], 1'b0};
+  wire [1:0] sum_9 = {merge_keep[4] & merge_keep[5], merge_keep[4] ^ merge_keep[5]};
   wire [2:0] sum_10 = {1'b0, sum_9 ^ {1'b0, merge_keep[6]}} ^
       {sum_9[1] & sum_9[0] & merge_keep[6], sum_9[0] & merge_keep[6], 1'b0};
   wire [2:0] sum_11 = sum_10 ^ {2'b00, merge_keep[7]} ^
       {sum_10[1] & sum_10[0] & merge_keep[7], sum_10[0] & merge_keep[7], 1'b0};
-  wire [1:0] sum_12 = {1'b0, merge_keep[8] ^ merge_keep[9]} ^ {merge_keep[8] & merge_keep[9], 1'b0};
+  wire [1:0] sum_12 = {merge_keep[8] & merge_keep[9], merge_keep[8] ^ merge_keep[9]};
   wire [2:0] sum_13 = {1'b0, sum_12 ^ {1'b0, merge_keep[10]}} ^
       {sum_12[1] & sum_12[0] & merge_keep[10], sum_12[0] & merge_keep[10], 1'b0};
   wire [2:0] sum_14 = sum_13 ^ {2'b00, merge_keep[11]} ^
       {sum_13[1] & sum_13[0] & merge_keep[11], sum_13[0] & merge_keep[11], 1'b0};
-  wire [1:0] sum_15 = {1'b0, merge_keep[12] ^ merge_keep[13]} ^
-      {merge_keep[12] & merge_keep[13], 1'b0};
+  wire [1:0] sum_15 = {merge_keep[12] & merge_keep[13], merge_keep[12] ^ merge_keep[13]};
   wire [2:0] sum_16 = {1'b0, sum_15 ^ {1'b0, merge_keep[14]}} ^
       {sum_15[1] & sum_15[0] & merge_keep[14], sum_15[0] & merge_keep[14], 1'b0};
   wire [2:0] sum_17 = sum_16 ^ {2'b00, merge_keep[15]} ^
       {sum_16[1] & sum_16[0] & merge_keep[15], sum_16[0] & merge_keep[15], 1'b0};
-  wire [1:0] sum_18 = {1'b0, merge_keep[16] ^ merge_keep[17]} ^
-      {merge_keep[16] & merge_keep[17], 1'b0};
+  wire [1:0] sum_18 = {merge_keep[16] & merge_keep[17], merge_keep[16] ^ merge_keep[17]};
   wire [2:0] sum_19 = {1'b0, sum_18 ^ {1'b0, merge_keep[18]}} ^
       {sum_18[1] & sum_18[0] & merge_keep[18], sum_18[0] & merge_keep[18], 1'b0};
   wire [2:0] sum_20 = sum_19 ^ {2'b00, merge_keep[19]} ^
       {sum_19[1] & sum_19[0] & merge_keep[19], sum_19[0] & merge_keep[19], 1'b0};
-  wire [1:0] sum_21 = {1'b0, merge_keep[20] ^ merge_keep[21]} ^
-      {merge_keep[20] & merge_keep[21], 1'b0};
+  wire [1:0] sum_21 = {merge_keep[20] & merge_keep[21], merge_keep[20] ^ merge_keep[21]};
   wire [2:0] sum_22 = {1'b0, sum_21 ^ {1'b0, merge_keep[22]}} ^
       {sum_21[1] & sum_21[0] & merge_keep[22], sum_21[0] & merge_keep[22], 1'b0};
   wire [2:0] sum_23 = sum_22 ^ {2'b00, merge_keep[23]} ^
       {sum_22[1] & sum_22[0] & merge_keep[23], sum_22[0] & merge_keep[23], 1'b0};
-  wire [1:0] sum_24 = {1'b0, merge_keep[24] ^ merge_keep[25]} ^
-      {merge_keep[24] & merge_keep[25], 1'b0};
+  wire [1:0] sum_24 = {merge_keep[24] & merge_keep[25], merge_keep[24] ^ merge_keep[25]};
   wire [2:0] sum_25 = {1'b0, sum_24 ^ {1'b0, merge_keep[26]}} ^
       {sum_24[1] & sum_24[0] & merge_keep[26], sum_24[0] & merge_keep[26], 1'b0};
   wire [2:0] sum_26 = sum_25 ^ {2'b00, merge_keep[27]} ^
       {sum_25[1] & sum_25[0] & merge_keep[27], sum_25[0] & merge_keep[27], 1'b0};
-  wire [1:0] sum_27 = {1'b0, merge_keep[28] ^ merge_keep[29]} ^
-      {merge_keep[28] & merge_keep[29], 1'b0};
+  wire [1:0] sum_27 = {merge_keep[28] & merge_keep[29], merge_keep[28] ^ merge_keep[29]};
   wire [2:0] sum_28 = {1'b0, sum_27 ^ {1'b0, merge_keep[30]}} ^
       {sum_27[1] & sum_27[0] & merge_keep[30], sum_27[0] & merge_keep[30], 1'b0};
   wire [2:0] sum_29 = sum_28 ^ {2'b00, merge_keep[31]} ^
@@ -2057,9 +1800,8 @@ module utf8_repair_8_packing (
     blocks_user = 1'b0;
   end
 
-  wire [1:0] sum_30 = {1'b0, eights_odd[0] ^ eights_odd[1]} ^ {eights_odd[0] & eights_odd[1], 1'b0};
-  wire [1:0] sum_67 = {1'b0, eights_keep[0] ^ eights_keep[1]} ^
-      {eights_keep[0] & eights_keep[1], 1'b0};
+  wire [1:0] sum_30 = {eights_odd[0] & eights_odd[1], eights_odd[0] ^ eights_odd[1]};
+  wire [1:0] sum_67 = {eights_keep[0] & eights_keep[1], eights_keep[0] ^ eights_keep[1]};
   wire sum_34 = sum_67[0] ^ eights_keep[2];
   wire [3:0] sum_68 = {1'b0, eights_fours[2:0] ^ {2'b00, eights_keep[4]}} ^
       {eights_fours[2] & eights_fours[1] & eights_fours[0] & eights_keep[4],
@@ -2112,8 +1854,7 @@ module utf8_repair_8_packing (
           sum_73[0] & eights_keep[13],
           1'b0};
   wire sum_50 = sum_74[0] ^ eights_keep[14];
-  wire [1:0] sum_75 = {1'b0, eights_keep[16] ^ eights_keep[17]} ^
-      {eights_keep[16] & eights_keep[17], 1'b0};
+  wire [1:0] sum_75 = {eights_keep[16] & eights_keep[17], eights_keep[16] ^ eights_keep[17]};
   wire sum_52 = sum_75[0] ^ eights_keep[18];
   wire [3:0] sum_76 = {1'b0, eights_fours[14:12] ^ {2'b00, eights_keep[20]}} ^
       {eights_fours[14] & eights_fours[13] & eights_fours[12] & eights_keep[20],
@@ -2182,7 +1923,7 @@ module utf8_repair_8_packing (
     blocks_count_1 <= {1'b0, eights_eights[11:8]} + {1'b0, eights_eights[15:12]};
     blocks_odd_1 <= eights_odd[0];
     partial_second_bits[2:1] <= {blocks_odd_2[1] ^ blocks_count_1[1] ^ blocks_count_0[1],
-        1'b0 ^ blocks_count_0[1]};
+        blocks_count_0[1]};
     blocks_odd_2 <= sum_30;
     blocks_local_1 <= eights_keep[0];
     blocks_local_3 <= sum_34;
@@ -2220,7 +1961,7 @@ module utf8_repair_8_packing (
   end
 
   // Stage 13, partial: values in some blocks
-  reg tops_bit_0;
+  reg partial_top_0;
   reg [1:0] partial_bit_0;
   reg partial_local_1;
   reg partial_local_3;
@@ -2262,7 +2003,7 @@ module utf8_repair_8_packing (
   reg [255:0] partial_data;
   reg partial_user;
   initial begin
-    tops_bit_0 = 1'b1; partial_bit_0 = 2'b00; partial_local_1 = 1'b0; partial_local_3 = 1'b0;
+    partial_top_0 = 1'b1; partial_bit_0 = 2'b00; partial_local_1 = 1'b0; partial_local_3 = 1'b0;
     partial_local_5 = 1'b0; partial_local_7 = 1'b0; partial_local_9 = 1'b0; partial_local_11 = 1'b0;
     partial_local_13 = 1'b0; partial_local_15 = 1'b0; partial_local_17 = 1'b0;
     partial_local_19 = 1'b0; partial_local_21 = 1'b0; partial_local_23 = 1'b0;
@@ -2277,11 +2018,12 @@ module utf8_repair_8_packing (
   end
 
   always @(posedge clk) begin
-    if (blocks_clears) tops_bit_0 <= 1'b1;
+    if (blocks_clears) partial_top_0 <= 1'b1;
     else begin
-      tops_bit_0 <= ((blocks_odd_2[0] ^ tops_bit_0) & blocks_valid) | (tops_bit_0 & ~blocks_valid);
+      partial_top_0 <= ((blocks_odd_2[0] ^ partial_top_0) & blocks_valid) |
+          (partial_top_0 & ~blocks_valid);
     end
-    partial_bit_0 <= {blocks_odd_1, 1'b0} ^ {2{tops_bit_0}};
+    partial_bit_0 <= {blocks_odd_1, 1'b0} ^ {2{partial_top_0}};
     partial_local_1 <= blocks_local_1;
     partial_local_3 <= blocks_local_3;
     partial_local_5 <= blocks_local_5;
@@ -2306,7 +2048,7 @@ module utf8_repair_8_packing (
     partial_left_8 <= blocks_local_8;
     partial_left_24 <= blocks_count_0[3:0] + blocks_local_24;
     partial_left_16 <= blocks_count_0;
-    partial_carries <= {blocks_odd_2[0], blocks_odd_1, 1'b0} & {3{tops_bit_0}};
+    partial_carries <= {blocks_odd_2[0], blocks_odd_1, 1'b0} & {3{partial_top_0}};
     partial_local_2 <= blocks_local_2;
     partial_local_6 <= blocks_local_6;
     partial_local_10 <= blocks_local_10;
@@ -2330,7 +2072,7 @@ module utf8_repair_8_packing (
   end
 
   // Stage 14, before: values before the middles of blocks
-  reg tops_bit_1;
+  reg before_top_1;
   reg [5:0] before_before_32;
   reg [15:0] before_swaps_0;
   reg [1:0] before_bit_0;
@@ -2358,7 +2100,7 @@ module utf8_repair_8_packing (
   reg before_user;
   reg [255:0] before_data;
   initial begin
-    tops_bit_1 = 1'b1; before_before_32 = 6'h0; before_swaps_0 = 16'h0; before_bit_0 = 2'b00;
+    before_top_1 = 1'b1; before_before_32 = 6'h0; before_swaps_0 = 16'h0; before_bit_0 = 2'b00;
     before_bit_1 = 2'b00; before_local_2 = 2'b00; before_local_6 = 2'b00; before_local_10 = 2'b00;
     before_local_14 = 2'b00; before_local_18 = 2'b00; before_local_22 = 2'b00;
     before_local_26 = 2'b00; before_local_30 = 2'b00; before_valid = 1'b0; before_newest = 6'h0;
@@ -2385,17 +2127,18 @@ module utf8_repair_8_packing (
   wire sum_117 = partial_bit_0[1] ^ partial_local_29;
   wire sum_119 = partial_bit_0[1] ^ partial_local_31;
   always @(posedge clk) begin
-    if (partial_clears) tops_bit_1 <= 1'b1;
+    if (partial_clears) before_top_1 <= 1'b1;
     else begin
-      tops_bit_1 <= ((partial_second_bits[2] ^ partial_carries[2] ^ tops_bit_1) & partial_valid) |
-          (tops_bit_1 & ~partial_valid);
+      before_top_1 <= ((partial_second_bits[2] ^ partial_carries[2] ^ before_top_1) &
+          partial_valid) |
+          (before_top_1 & ~partial_valid);
     end
     if (!partial_valid) before_before_32 <= 6'h0;
     else before_before_32 <= partial_some_0[5:0];
     before_swaps_0 <= {sum_119, sum_117, sum_115, sum_113, sum_111, sum_109, sum_107, sum_105,
         sum_103, sum_101, sum_99, sum_97, sum_95, sum_93, sum_91, sum_88};
     before_bit_0 <= partial_bit_0;
-    before_bit_1 <= {partial_second_bits[1], 1'b0} ^ partial_carries[1:0] ^ {2{tops_bit_1}};
+    before_bit_1 <= {partial_second_bits[1], 1'b0} ^ partial_carries[1:0] ^ {2{before_top_1}};
     before_local_2 <= partial_local_2;
     before_local_6 <= partial_local_6;
     before_local_10 <= partial_local_10;
@@ -2427,13 +2170,13 @@ module utf8_repair_8_packing (
   end
 
   // Stage 15, sums: prefix sums, and whether there is a dense beat
-  reg [2:0] tops_level_2;
-  reg [3:0] tops_level_3;
-  reg [4:0] tops_level_4;
-  reg [4:0] tops_lane;
-  reg tops_empty;
-  reg [4:0] tops_lane_at_end;
-  reg tops_empty_at_end;
+  reg [2:0] sums_top_of_level_2;
+  reg [3:0] sums_top_of_level_3;
+  reg [4:0] sums_top_of_level_4;
+  reg [4:0] sums_top;
+  reg sums_empty;
+  reg [4:0] sums_top_at_end;
+  reg sums_empty_at_end;
   reg gives;
   reg [15:0] sums_swaps_1;
   reg sums_valid;
@@ -2454,17 +2197,17 @@ module utf8_repair_8_packing (
   reg sums_user_of_text;
   reg [255:0] sums_data;
   initial begin
-    tops_level_2 = 3'b111; tops_level_3 = 4'hF; tops_level_4 = 5'h1F; tops_lane = 5'h1F;
-    tops_empty = 1'b1; tops_lane_at_end = 5'h0; tops_empty_at_end = 1'b0; gives = 1'b0;
-    sums_swaps_1 = 16'h0; sums_valid = 1'b0; sums_sum_4 = 3'b000; sums_sum_12 = 3'b000;
-    sums_sum_20 = 3'b000; sums_sum_28 = 3'b000; sums_sum_8 = 4'h0; sums_sum_24 = 4'h0;
-    sums_sum_16 = 5'h0; sums_may_give = 1'b0; sums_text_ends = 1'b0; sums_ended = 1'b0;
-    sums_user = 1'b0; sums_top_before = 5'h0; sums_was_empty = 1'b0; sums_was_empty_at_end = 1'b0;
-    sums_user_of_text = 1'b0; sums_data = 256'h0; sums_newest = 6'h0;
+    sums_top_of_level_2 = 3'b111; sums_top_of_level_3 = 4'hF; sums_top_of_level_4 = 5'h1F;
+    sums_top = 5'h1F; sums_empty = 1'b1; sums_top_at_end = 5'h0; sums_empty_at_end = 1'b0;
+    gives = 1'b0; sums_swaps_1 = 16'h0; sums_valid = 1'b0; sums_sum_4 = 3'b000;
+    sums_sum_12 = 3'b000; sums_sum_20 = 3'b000; sums_sum_28 = 3'b000; sums_sum_8 = 4'h0;
+    sums_sum_24 = 4'h0; sums_sum_16 = 5'h0; sums_may_give = 1'b0; sums_text_ends = 1'b0;
+    sums_ended = 1'b0; sums_user = 1'b0; sums_top_before = 5'h0; sums_was_empty = 1'b0;
+    sums_was_empty_at_end = 1'b0; sums_user_of_text = 1'b0; sums_data = 256'h0; sums_newest = 6'h0;
   end
 
-  wire [4:0] next_top = tops_lane + before_before_32[4:0];
-  wire [7:0] logic_7 = {1'b0, sums_may_give, 1'b1, tops_lane} + {1'b0, sums_text_ends,
+  wire [4:0] next_top = sums_top + before_before_32[4:0];
+  wire [7:0] logic_7 = {1'b0, sums_may_give, 1'b1, sums_top} + {1'b0, sums_text_ends,
       before_before_32};
   wire [1:0] sum_134 = {before_bit_1[0], before_bit_0[0]} ^ before_local_2 ^
       {before_bit_0[0] & before_local_2[0], 1'b0};
@@ -2482,35 +2225,36 @@ module utf8_repair_8_packing (
       {before_bit_0[1] & before_local_26[0], 1'b0};
   wire [1:0] sum_150 = {before_bit_1[1], before_bit_0[1]} ^ before_local_30 ^
       {before_bit_0[1] & before_local_30[0], 1'b0};
-  wire [6:0] logic_8 = {tops_level_2,
+  wire [6:0] logic_8 = {sums_top_of_level_2,
       1'b0,
-      tops_level_2} + {before_before_12,
+      sums_top_of_level_2} + {before_before_12,
       1'b0,
       before_before_4};
-  wire [6:0] logic_9 = {tops_level_2,
+  wire [6:0] logic_9 = {sums_top_of_level_2,
       1'b0,
-      tops_level_2} + {before_before_28,
+      sums_top_of_level_2} + {before_before_28,
       1'b0,
       before_before_20};
-  wire [8:0] logic_10 = {tops_level_3,
+  wire [8:0] logic_10 = {sums_top_of_level_3,
       1'b0,
-      tops_level_3} + {before_before_24,
+      sums_top_of_level_3} + {before_before_24,
       1'b0,
       before_before_8};
-  always @(posedge clk) begin
+  always @(posedge clk) begin : sums_top_of_level_2_loops
+    integer n;
     if (before_clears) begin
-      tops_level_2 <= 3'b111;
-      tops_level_3 <= 4'hF;
-      tops_level_4 <= 5'h1F;
-      tops_lane <= 5'h1F;
+      sums_top_of_level_2 <= 3'b111;
+      sums_top_of_level_3 <= 4'hF;
+      sums_top_of_level_4 <= 5'h1F;
+      sums_top <= 5'h1F;
     end else begin
-      tops_level_2 <= tops_level_2 + before_before_32[2:0];
-      tops_level_3 <= tops_level_3 + before_before_32[3:0];
-      tops_level_4 <= tops_level_4 + before_before_32[4:0];
-      tops_lane <= next_top;
+      sums_top_of_level_2 <= sums_top_of_level_2 + before_before_32[2:0];
+      sums_top_of_level_3 <= sums_top_of_level_3 + before_before_32[3:0];
+      sums_top_of_level_4 <= sums_top_of_level_4 + before_before_32[4:0];
+      sums_top <= next_top;
     end
     if (rst) begin
-      tops_empty <= 1'b1;
+      sums_empty <= 1'b1;
       gives <= 1'b0;
       sums_valid <= 1'b0;
       sums_may_give <= 1'b0;
@@ -2518,17 +2262,17 @@ module utf8_repair_8_packing (
       sums_ended <= 1'b0;
       sums_newest <= 6'h0;
     end else begin
-      tops_empty <= before_clears | (tops_empty & ~(before_valid & before_any));
+      sums_empty <= before_clears | (sums_empty & ~(before_valid & before_any));
       gives <= logic_7[7];
       sums_valid <= before_valid;
-      sums_may_give <= (before_valid & (before_end | before_any)) | ~tops_empty;
+      sums_may_give <= (before_valid & (before_end | before_any)) | ~sums_empty;
       sums_text_ends <= before_end;
       sums_ended <= sums_text_ends;
       sums_newest <= before_newest;
     end
     if (before_valid) begin
-      tops_lane_at_end <= next_top;
-      tops_empty_at_end <= tops_empty & ~before_any;
+      sums_top_at_end <= next_top;
+      sums_empty_at_end <= sums_empty & ~before_any;
     end
     sums_swaps_1 <= {~({sum_150[0], 1'b1} ^ {2{sum_150[1]}}),
         ~({sum_148[0], 1'b1} ^ {2{sum_148[1]}}),
@@ -2538,81 +2282,24 @@ module utf8_repair_8_packing (
         ~({sum_140[0], 1'b1} ^ {2{sum_140[1]}}),
         ~({sum_138[0], 1'b1} ^ {2{sum_138[1]}}),
         ~({sum_134[0], 1'b1} ^ {2{sum_134[1]}})};
-    sums_sum_4 <= tops_level_2 + before_before_4;
+    sums_sum_4 <= sums_top_of_level_2 + before_before_4;
     sums_sum_12 <= logic_8[6:4];
-    sums_sum_20 <= tops_level_2 + before_before_20;
+    sums_sum_20 <= sums_top_of_level_2 + before_before_20;
     sums_sum_28 <= logic_9[6:4];
-    sums_sum_8 <= tops_level_3 + before_before_8;
+    sums_sum_8 <= sums_top_of_level_3 + before_before_8;
     sums_sum_24 <= logic_10[8:5];
-    sums_sum_16 <= tops_level_4 + before_before_16;
+    sums_sum_16 <= sums_top_of_level_4 + before_before_16;
     sums_user <= before_user;
-    sums_top_before <= tops_lane_at_end;
-    sums_was_empty <= tops_empty;
-    sums_was_empty_at_end <= tops_empty_at_end;
+    sums_top_before <= sums_top_at_end;
+    sums_was_empty <= sums_empty;
+    sums_was_empty_at_end <= sums_empty_at_end;
     sums_user_of_text <= sums_user & sums_text_ends;
-    sums_data <= {(before_data[247:240] & {8{before_swaps_0[15]}}) |
-        (before_data[255:248] & ~{8{before_swaps_0[15]}}),
-        (before_data[255:248] & {8{before_swaps_0[15]}}) |
-            (before_data[247:240] & ~{8{before_swaps_0[15]}}),
-        (before_data[231:224] & {8{before_swaps_0[14]}}) |
-            (before_data[239:232] & ~{8{before_swaps_0[14]}}),
-        (before_data[239:232] & {8{before_swaps_0[14]}}) |
-            (before_data[231:224] & ~{8{before_swaps_0[14]}}),
-        (before_data[215:208] & {8{before_swaps_0[13]}}) |
-            (before_data[223:216] & ~{8{before_swaps_0[13]}}),
-        (before_data[223:216] & {8{before_swaps_0[13]}}) |
-            (before_data[215:208] & ~{8{before_swaps_0[13]}}),
-        (before_data[199:192] & {8{before_swaps_0[12]}}) |
-            (before_data[207:200] & ~{8{before_swaps_0[12]}}),
-        (before_data[207:200] & {8{before_swaps_0[12]}}) |
-            (before_data[199:192] & ~{8{before_swaps_0[12]}}),
-        (before_data[183:176] & {8{before_swaps_0[11]}}) |
-            (before_data[191:184] & ~{8{before_swaps_0[11]}}),
-        (before_data[191:184] & {8{before_swaps_0[11]}}) |
-            (before_data[183:176] & ~{8{before_swaps_0[11]}}),
-        (before_data[167:160] & {8{before_swaps_0[10]}}) |
-            (before_data[175:168] & ~{8{before_swaps_0[10]}}),
-        (before_data[175:168] & {8{before_swaps_0[10]}}) |
-            (before_data[167:160] & ~{8{before_swaps_0[10]}}),
-        (before_data[151:144] & {8{before_swaps_0[9]}}) |
-            (before_data[159:152] & ~{8{before_swaps_0[9]}}),
-        (before_data[159:152] & {8{before_swaps_0[9]}}) |
-            (before_data[151:144] & ~{8{before_swaps_0[9]}}),
-        (before_data[135:128] & {8{before_swaps_0[8]}}) |
-            (before_data[143:136] & ~{8{before_swaps_0[8]}}),
-        (before_data[143:136] & {8{before_swaps_0[8]}}) |
-            (before_data[135:128] & ~{8{before_swaps_0[8]}}),
-        (before_data[119:112] & {8{before_swaps_0[7]}}) |
-            (before_data[127:120] & ~{8{before_swaps_0[7]}}),
-        (before_data[127:120] & {8{before_swaps_0[7]}}) |
-            (before_data[119:112] & ~{8{before_swaps_0[7]}}),
-        (before_data[103:96] & {8{before_swaps_0[6]}}) |
-            (before_data[111:104] & ~{8{before_swaps_0[6]}}),
-        (before_data[111:104] & {8{before_swaps_0[6]}}) |
-            (before_data[103:96] & ~{8{before_swaps_0[6]}}),
-        (before_data[87:80] & {8{before_swaps_0[5]}}) |
-            (before_data[95:88] & ~{8{before_swaps_0[5]}}),
-        (before_data[95:88] & {8{before_swaps_0[5]}}) |
-            (before_data[87:80] & ~{8{before_swaps_0[5]}}),
-        (before_data[71:64] & {8{before_swaps_0[4]}}) |
-            (before_data[79:72] & ~{8{before_swaps_0[4]}}),
-        (before_data[79:72] & {8{before_swaps_0[4]}}) |
-            (before_data[71:64] & ~{8{before_swaps_0[4]}}),
-        (before_data[55:48] & {8{before_swaps_0[3]}}) |
-            (before_data[63:56] & ~{8{before_swaps_0[3]}}),
-        (before_data[63:56] & {8{before_swaps_0[3]}}) |
-            (before_data[55:48] & ~{8{before_swaps_0[3]}}),
-        (before_data[39:32] & {8{before_swaps_0[2]}}) |
-            (before_data[47:40] & ~{8{before_swaps_0[2]}}),
-        (before_data[47:40] & {8{before_swaps_0[2]}}) |
-            (before_data[39:32] & ~{8{before_swaps_0[2]}}),
-        (before_data[23:16] & {8{before_swaps_0[1]}}) |
-            (before_data[31:24] & ~{8{before_swaps_0[1]}}),
-        (before_data[31:24] & {8{before_swaps_0[1]}}) |
-            (before_data[23:16] & ~{8{before_swaps_0[1]}}),
-        (before_data[7:0] & {8{before_swaps_0[0]}}) | (before_data[15:8] & ~{8{before_swaps_0[0]}}),
-        (before_data[15:8] & {8{before_swaps_0[0]}}) |
-            (before_data[7:0] & ~{8{before_swaps_0[0]}})};
+    for (n = 0; n < 16; n = n + 1) begin
+      sums_data[16*n +: 16] <= {(before_data[16*n +: 8] & {8{before_swaps_0[n]}}) |
+          (before_data[16*n + 8 +: 8] & ~{8{before_swaps_0[n]}}),
+          (before_data[16*n + 8 +: 8] & {8{before_swaps_0[n]}}) |
+              (before_data[16*n +: 8] & ~{8{before_swaps_0[n]}})};
+    end
   end
 
   // Stage 16, give: the number of the dense beat
@@ -2637,7 +2324,8 @@ module utf8_repair_8_packing (
     give_sum_16 = 5'h0; give_data = 256'h0;
   end
 
-  always @(posedge clk) begin
+  always @(posedge clk) begin : number_loops
+    integer n;
     if (rst) begin
       number <= 6'h0;
       give_valid <= 1'b0;
@@ -2680,50 +2368,16 @@ module utf8_repair_8_packing (
     give_sum_8 <= sums_sum_8;
     give_sum_24 <= sums_sum_24;
     give_sum_16 <= sums_sum_16;
-    give_data <= {(sums_data[239:232] & {8{sums_swaps_1[15]}}) |
-        (sums_data[255:248] & ~{8{sums_swaps_1[15]}}),
-        (sums_data[231:224] & {8{sums_swaps_1[14]}}) |
-            (sums_data[247:240] & ~{8{sums_swaps_1[14]}}),
-        (sums_data[255:248] & {8{sums_swaps_1[15]}}) |
-            (sums_data[239:232] & ~{8{sums_swaps_1[15]}}),
-        (sums_data[247:240] & {8{sums_swaps_1[14]}}) |
-            (sums_data[231:224] & ~{8{sums_swaps_1[14]}}),
-        (sums_data[207:200] & {8{sums_swaps_1[13]}}) |
-            (sums_data[223:216] & ~{8{sums_swaps_1[13]}}),
-        (sums_data[199:192] & {8{sums_swaps_1[12]}}) |
-            (sums_data[215:208] & ~{8{sums_swaps_1[12]}}),
-        (sums_data[223:216] & {8{sums_swaps_1[13]}}) |
-            (sums_data[207:200] & ~{8{sums_swaps_1[13]}}),
-        (sums_data[215:208] & {8{sums_swaps_1[12]}}) |
-            (sums_data[199:192] & ~{8{sums_swaps_1[12]}}),
-        (sums_data[175:168] & {8{sums_swaps_1[11]}}) |
-            (sums_data[191:184] & ~{8{sums_swaps_1[11]}}),
-        (sums_data[167:160] & {8{sums_swaps_1[10]}}) |
-            (sums_data[183:176] & ~{8{sums_swaps_1[10]}}),
-        (sums_data[191:184] & {8{sums_swaps_1[11]}}) |
-            (sums_data[175:168] & ~{8{sums_swaps_1[11]}}),
-        (sums_data[183:176] & {8{sums_swaps_1[10]}}) |
-            (sums_data[167:160] & ~{8{sums_swaps_1[10]}}),
-        (sums_data[143:136] & {8{sums_swaps_1[9]}}) | (sums_data[159:152] & ~{8{sums_swaps_1[9]}}),
-        (sums_data[135:128] & {8{sums_swaps_1[8]}}) | (sums_data[151:144] & ~{8{sums_swaps_1[8]}}),
-        (sums_data[159:152] & {8{sums_swaps_1[9]}}) | (sums_data[143:136] & ~{8{sums_swaps_1[9]}}),
-        (sums_data[151:144] & {8{sums_swaps_1[8]}}) | (sums_data[135:128] & ~{8{sums_swaps_1[8]}}),
-        (sums_data[111:104] & {8{sums_swaps_1[7]}}) | (sums_data[127:120] & ~{8{sums_swaps_1[7]}}),
-        (sums_data[103:96] & {8{sums_swaps_1[6]}}) | (sums_data[119:112] & ~{8{sums_swaps_1[6]}}),
-        (sums_data[127:120] & {8{sums_swaps_1[7]}}) | (sums_data[111:104] & ~{8{sums_swaps_1[7]}}),
-        (sums_data[119:112] & {8{sums_swaps_1[6]}}) | (sums_data[103:96] & ~{8{sums_swaps_1[6]}}),
-        (sums_data[79:72] & {8{sums_swaps_1[5]}}) | (sums_data[95:88] & ~{8{sums_swaps_1[5]}}),
-        (sums_data[71:64] & {8{sums_swaps_1[4]}}) | (sums_data[87:80] & ~{8{sums_swaps_1[4]}}),
-        (sums_data[95:88] & {8{sums_swaps_1[5]}}) | (sums_data[79:72] & ~{8{sums_swaps_1[5]}}),
-        (sums_data[87:80] & {8{sums_swaps_1[4]}}) | (sums_data[71:64] & ~{8{sums_swaps_1[4]}}),
-        (sums_data[47:40] & {8{sums_swaps_1[3]}}) | (sums_data[63:56] & ~{8{sums_swaps_1[3]}}),
-        (sums_data[39:32] & {8{sums_swaps_1[2]}}) | (sums_data[55:48] & ~{8{sums_swaps_1[2]}}),
-        (sums_data[63:56] & {8{sums_swaps_1[3]}}) | (sums_data[47:40] & ~{8{sums_swaps_1[3]}}),
-        (sums_data[55:48] & {8{sums_swaps_1[2]}}) | (sums_data[39:32] & ~{8{sums_swaps_1[2]}}),
-        (sums_data[15:8] & {8{sums_swaps_1[1]}}) | (sums_data[31:24] & ~{8{sums_swaps_1[1]}}),
-        (sums_data[7:0] & {8{sums_swaps_1[0]}}) | (sums_data[23:16] & ~{8{sums_swaps_1[0]}}),
-        (sums_data[31:24] & {8{sums_swaps_1[1]}}) | (sums_data[15:8] & ~{8{sums_swaps_1[1]}}),
-        (sums_data[23:16] & {8{sums_swaps_1[0]}}) | (sums_data[7:0] & ~{8{sums_swaps_1[0]}})};
+    for (n = 0; n < 8; n = n + 1) begin
+      give_data[32*n +: 32] <= {(sums_data[32*n + 8 +: 8] & {8{sums_swaps_1[2*n + 1]}}) |
+          (sums_data[32*n + 24 +: 8] & ~{8{sums_swaps_1[2*n + 1]}}),
+          (sums_data[32*n +: 8] & {8{sums_swaps_1[2*n]}}) |
+              (sums_data[32*n + 16 +: 8] & ~{8{sums_swaps_1[2*n]}}),
+          (sums_data[32*n + 24 +: 8] & {8{sums_swaps_1[2*n + 1]}}) |
+              (sums_data[32*n + 8 +: 8] & ~{8{sums_swaps_1[2*n + 1]}}),
+          (sums_data[32*n + 16 +: 8] & {8{sums_swaps_1[2*n]}}) |
+              (sums_data[32*n +: 8] & ~{8{sums_swaps_1[2*n]}})};
+    end
   end
 
   // Stage 17, held: lanes that have a value already
@@ -2748,7 +2402,8 @@ module utf8_repair_8_packing (
 
   wire [7:0] logic_11 = {8{give_top_high[1]}} | ({give_top_low, 1'b1} & {8{give_top_high[0]}});
   wire [7:0] logic_12 = {8{give_top_high[2]}} | ({give_top_low, 1'b1} & {8{give_top_high[1]}});
-  always @(posedge clk) begin
+  always @(posedge clk) begin : held_swaps_3_loops
+    integer n;
     held_swaps_3 <= {~({{give_sum_24[0] & give_sum_24[1],
         give_sum_24[1],
         give_sum_24[0] | give_sum_24[1]} &
@@ -2780,50 +2435,6 @@ module utf8_repair_8_packing (
     held_fills <= give_fills;
     held_user_of_text <= give_user_of_text;
     held_sum_16 <= give_sum_16;
-    held_data <= {(give_data[223:216] & {8{give_swaps_2[15]}}) |
-        (give_data[255:248] & ~{8{give_swaps_2[15]}}),
-        (give_data[215:208] & {8{give_swaps_2[14]}}) |
-            (give_data[247:240] & ~{8{give_swaps_2[14]}}),
-        (give_data[207:200] & {8{give_swaps_2[13]}}) |
-            (give_data[239:232] & ~{8{give_swaps_2[13]}}),
-        (give_data[199:192] & {8{give_swaps_2[12]}}) |
-            (give_data[231:224] & ~{8{give_swaps_2[12]}}),
-        (give_data[255:248] & {8{give_swaps_2[15]}}) |
-            (give_data[223:216] & ~{8{give_swaps_2[15]}}),
-        (give_data[247:240] & {8{give_swaps_2[14]}}) |
-            (give_data[215:208] & ~{8{give_swaps_2[14]}}),
-        (give_data[239:232] & {8{give_swaps_2[13]}}) |
-            (give_data[207:200] & ~{8{give_swaps_2[13]}}),
-        (give_data[231:224] & {8{give_swaps_2[12]}}) |
-            (give_data[199:192] & ~{8{give_swaps_2[12]}}),
-        (give_data[159:152] & {8{give_swaps_2[11]}}) |
-            (give_data[191:184] & ~{8{give_swaps_2[11]}}),
-        (give_data[151:144] & {8{give_swaps_2[10]}}) |
-            (give_data[183:176] & ~{8{give_swaps_2[10]}}),
-        (give_data[143:136] & {8{give_swaps_2[9]}}) | (give_data[175:168] & ~{8{give_swaps_2[9]}}),
-        (give_data[135:128] & {8{give_swaps_2[8]}}) | (give_data[167:160] & ~{8{give_swaps_2[8]}}),
-        (give_data[191:184] & {8{give_swaps_2[11]}}) |
-            (give_data[159:152] & ~{8{give_swaps_2[11]}}),
-        (give_data[183:176] & {8{give_swaps_2[10]}}) |
-            (give_data[151:144] & ~{8{give_swaps_2[10]}}),
-        (give_data[175:168] & {8{give_swaps_2[9]}}) | (give_data[143:136] & ~{8{give_swaps_2[9]}}),
-        (give_data[167:160] & {8{give_swaps_2[8]}}) | (give_data[135:128] & ~{8{give_swaps_2[8]}}),
-        (give_data[95:88] & {8{give_swaps_2[7]}}) | (give_data[127:120] & ~{8{give_swaps_2[7]}}),
-        (give_data[87:80] & {8{give_swaps_2[6]}}) | (give_data[119:112] & ~{8{give_swaps_2[6]}}),
-        (give_data[79:72] & {8{give_swaps_2[5]}}) | (give_data[111:104] & ~{8{give_swaps_2[5]}}),
-        (give_data[71:64] & {8{give_swaps_2[4]}}) | (give_data[103:96] & ~{8{give_swaps_2[4]}}),
-        (give_data[127:120] & {8{give_swaps_2[7]}}) | (give_data[95:88] & ~{8{give_swaps_2[7]}}),
-        (give_data[119:112] & {8{give_swaps_2[6]}}) | (give_data[87:80] & ~{8{give_swaps_2[6]}}),
-        (give_data[111:104] & {8{give_swaps_2[5]}}) | (give_data[79:72] & ~{8{give_swaps_2[5]}}),
-        (give_data[103:96] & {8{give_swaps_2[4]}}) | (give_data[71:64] & ~{8{give_swaps_2[4]}}),
-        (give_data[31:24] & {8{give_swaps_2[3]}}) | (give_data[63:56] & ~{8{give_swaps_2[3]}}),
-        (give_data[23:16] & {8{give_swaps_2[2]}}) | (give_data[55:48] & ~{8{give_swaps_2[2]}}),
-        (give_data[15:8] & {8{give_swaps_2[1]}}) | (give_data[47:40] & ~{8{give_swaps_2[1]}}),
-        (give_data[7:0] & {8{give_swaps_2[0]}}) | (give_data[39:32] & ~{8{give_swaps_2[0]}}),
-        (give_data[63:56] & {8{give_swaps_2[3]}}) | (give_data[31:24] & ~{8{give_swaps_2[3]}}),
-        (give_data[55:48] & {8{give_swaps_2[2]}}) | (give_data[23:16] & ~{8{give_swaps_2[2]}}),
-        (give_data[47:40] & {8{give_swaps_2[1]}}) | (give_data[15:8] & ~{8{give_swaps_2[1]}}),
-        (give_data[39:32] & {8{give_swaps_2[0]}}) | (give_data[7:0] & ~{8{give_swaps_2[0]}})};
     held_low_16 <= {{give_sum_16[0] & give_sum_16[1],
         give_sum_16[1],
         give_sum_16[0] | give_sum_16[1]} &
@@ -2832,6 +2443,24 @@ module utf8_repair_8_packing (
         {give_sum_16[0] & give_sum_16[1], give_sum_16[1], give_sum_16[0] | give_sum_16[1]} |
             {3{give_sum_16[2]}}};
     held_high_16 <= give_sum_16[3];
+    for (n = 0; n < 4; n = n + 1) begin
+      held_data[64*n +: 64] <= {(give_data[64*n + 24 +: 8] & {8{give_swaps_2[4*n + 3]}}) |
+          (give_data[64*n + 56 +: 8] & ~{8{give_swaps_2[4*n + 3]}}),
+          (give_data[64*n + 16 +: 8] & {8{give_swaps_2[4*n + 2]}}) |
+              (give_data[64*n + 48 +: 8] & ~{8{give_swaps_2[4*n + 2]}}),
+          (give_data[64*n + 8 +: 8] & {8{give_swaps_2[4*n + 1]}}) |
+              (give_data[64*n + 40 +: 8] & ~{8{give_swaps_2[4*n + 1]}}),
+          (give_data[64*n +: 8] & {8{give_swaps_2[4*n]}}) |
+              (give_data[64*n + 32 +: 8] & ~{8{give_swaps_2[4*n]}}),
+          (give_data[64*n + 56 +: 8] & {8{give_swaps_2[4*n + 3]}}) |
+              (give_data[64*n + 24 +: 8] & ~{8{give_swaps_2[4*n + 3]}}),
+          (give_data[64*n + 48 +: 8] & {8{give_swaps_2[4*n + 2]}}) |
+              (give_data[64*n + 16 +: 8] & ~{8{give_swaps_2[4*n + 2]}}),
+          (give_data[64*n + 40 +: 8] & {8{give_swaps_2[4*n + 1]}}) |
+              (give_data[64*n + 8 +: 8] & ~{8{give_swaps_2[4*n + 1]}}),
+          (give_data[64*n + 32 +: 8] & {8{give_swaps_2[4*n]}}) |
+              (give_data[64*n +: 8] & ~{8{give_swaps_2[4*n]}})};
+    end
     if (rst) begin
       held_valid <= 1'b0;
       held_newest <= 6'h0;
@@ -2922,8 +2551,8 @@ module utf8_repair_8_packing (
   end
 
   // Stage 19, aim: where in the memory values are written
-  // With attributes: copies near their loads. The attributes keep Vivado and Quartus
-  // from merging them, and the redundant term of their next value keeps Yosys from it.
+  // Registers with attributes are copies near their loads. The attributes keep Vivado
+  // and Quartus from merging them; a redundant term in their next value, Yosys.
   (* keep = "true", dont_merge *) reg aim_even_if_held_0;
   (* keep = "true", dont_merge *) reg aim_even_if_free_0;
   (* keep = "true", dont_merge *) reg aim_odd_if_held_0;
@@ -3297,8 +2926,8 @@ module utf8_repair_8_memory (
 );
 
   // Memory, chunk_0
-  // With attributes: copies near their loads. The attributes keep Vivado and Quartus
-  // from merging them, and the redundant term of their next value keeps Yosys from it.
+  // Registers with attributes are copies near their loads. The attributes keep Vivado
+  // and Quartus from merging them; a redundant term in their next value, Yosys.
   reg [7:0] chunk_0_memory_even_read;
   reg [7:0] chunk_0_memory_odd_read;
   reg [7:0] chunk_0_memory_1_even_read;
@@ -3355,6 +2984,8 @@ module utf8_repair_8_memory (
     chunk_0_memory_15_even_read = 8'h0; chunk_0_memory_15_odd_read = 8'h0; chunk_0_is_odd = 1'b0;
     chunk_0_even_place = 4'h0; chunk_0_odd_place = 4'h0;
   end
+  // Memory is read without a clock, at a registered address: distributed RAM, or
+  // block RAM that contains the address register.
   reg [7:0] chunk_0_memory_10_even [0:15];
   initial begin : chunk_0_memory_10_even_zeros
     integer n;
@@ -3726,8 +3357,8 @@ module utf8_repair_8_memory (
   end
 
   // Memory, chunk_1
-  // With attributes: copies near their loads. The attributes keep Vivado and Quartus
-  // from merging them, and the redundant term of their next value keeps Yosys from it.
+  // Registers with attributes are copies near their loads. The attributes keep Vivado
+  // and Quartus from merging them; a redundant term in their next value, Yosys.
   reg [7:0] chunk_1_memory_even_read;
   reg [7:0] chunk_1_memory_odd_read;
   reg [7:0] chunk_1_memory_1_even_read;
@@ -3784,6 +3415,8 @@ module utf8_repair_8_memory (
     chunk_1_memory_15_even_read = 8'h0; chunk_1_memory_15_odd_read = 8'h0; chunk_1_is_odd = 1'b0;
     chunk_1_even_place = 4'h0; chunk_1_odd_place = 4'h0;
   end
+  // Memory is read without a clock, at a registered address: distributed RAM, or
+  // block RAM that contains the address register.
   reg [7:0] chunk_1_memory_10_even [0:15];
   initial begin : chunk_1_memory_10_even_zeros
     integer n;
@@ -4181,8 +3814,8 @@ module utf8_repair_8_memory (
   end
 
   // Memory, chunk_2
-  // With attributes: copies near their loads. The attributes keep Vivado and Quartus
-  // from merging them, and the redundant term of their next value keeps Yosys from it.
+  // Registers with attributes are copies near their loads. The attributes keep Vivado
+  // and Quartus from merging them; a redundant term in their next value, Yosys.
   (* keep = "true", dont_merge *) reg chunk_2_even_writes;
   (* keep = "true", dont_merge *) reg chunk_2_odd_writes;
   (* keep = "true", dont_merge *) reg [3:0] chunk_2_place;
@@ -4195,6 +3828,8 @@ module utf8_repair_8_memory (
     chunk_2_even_writes = 1'b0; chunk_2_odd_writes = 1'b0; chunk_2_place = 4'h0;
     chunk_2_memory_even_read = 34'h0; chunk_2_memory_odd_read = 34'h0; chunk_2_is_odd = 1'b0;
   end
+  // Memory is read without a clock, at a registered address: distributed RAM, or
+  // block RAM that contains the address register.
   reg [33:0] chunk_2_memory_even [0:15];
   initial begin : chunk_2_memory_even_zeros
     integer n;
@@ -4374,22 +4009,13 @@ module utf8_repair_8_flow_control (
     flips_if_ready = 6'h0; next_even = 4'h1; even_flips_if_ready = 4'h0; accepts = 1'b0;
   end
 
-  wire logic_1 = (held_newest[1:0] == 2'b00) | (held_newest[1:0] == 2'b01) |
-      (held_newest[1:0] == 2'b10);
-  wire [3:0] logic_2 = ((next[4:1] ^ {&next[3:1], &next[2:1], next[1], 1'b1}) & {4{next[0]}}) |
+  wire [3:0] logic_1 = ((next[4:1] ^ {&next[3:1], &next[2:1], next[1], 1'b1}) & {4{next[0]}}) |
       (next[4:1] & ~{4{next[0]}});
-  wire [6:0] logic_3 = {split_newest, i_valid} + {given, accepts};
-  wire [6:0] logic_4 = {newest, ready} + {~next, 1'b1};
-  wire ready_next = (outstanding == 6'h3E) | (outstanding == 6'h3F) | (outstanding == 6'h0) |
-      (outstanding == 6'h1) | (outstanding == 6'h2) | (outstanding == 6'h3) |
-      (outstanding == 6'h4) | (outstanding == 6'h5) | (outstanding == 6'h6) |
-      (outstanding == 6'h7) | (outstanding == 6'h8) | (outstanding == 6'h9) |
-      (outstanding == 6'hA) | (outstanding == 6'hB) | (outstanding == 6'hC) |
-      (outstanding == 6'hD) | (outstanding == 6'hE) | (outstanding == 6'hF) |
-      (outstanding == 6'h10) | (outstanding == 6'h11) | (outstanding == 6'h12) |
-      (outstanding == 6'h13) | (outstanding == 6'h14) | (outstanding == 6'h15) |
-      (outstanding == 6'h16) | (outstanding == 6'h17) | (outstanding == 6'h18) |
-      (outstanding == 6'h19) | (outstanding == 6'h1A) | ((outstanding == 6'h1B) & ~ready);
+  wire [6:0] logic_2 = {split_newest, i_valid} + {given, accepts};
+  wire [6:0] logic_3 = {newest, ready} + {~next, 1'b1};
+  wire ready_next = (outstanding[5:4] == 2'b00) | (outstanding[5:3] == 3'b010) |
+      (outstanding[5:1] == 5'hC) | (outstanding == 6'h1A) | (outstanding[5:1] == 5'h1F) |
+      ((outstanding == 6'h1B) & ~ready);
   always @(posedge clk) begin
     if (rst) begin
       was_taken <= 1'b0;
@@ -4435,13 +4061,11 @@ module utf8_repair_8_flow_control (
           held_newest[3] ^ ((held_newest[1:0] == 2'b11) & held_newest[2]),
           held_newest[2] ^ (held_newest[1:0] == 2'b11),
           (held_newest[1:0] == 2'b01) | (held_newest[1:0] == 2'b10),
-          (held_newest[1:0] == 2'b00) | (held_newest[1:0] == 2'b10)};
+          ~held_newest[0]};
       differs_0 <= {arriving_0[5:4] != next[5:4],
           arriving_0[3:2] != next[3:2],
           arriving_0[1:0] != next[1:0]};
-      arriving_1 <= {held_newest[5:2],
-          (held_newest[1:0] == 2'b10) | (held_newest[1:0] == 2'b11),
-          (held_newest[1:0] == 2'b01) | (held_newest[1:0] == 2'b11)};
+      arriving_1 <= held_newest;
       differs_1 <= {arriving_1[5:4] != next[5:4],
           arriving_1[3:2] != next[3:2],
           arriving_1[1:0] != next[1:0]};
@@ -4450,29 +4074,27 @@ module utf8_repair_8_flow_control (
           held_newest[3] ^ ((held_newest[1:0] == 2'b00) & ~held_newest[2]),
           held_newest[2] ^ (held_newest[1:0] == 2'b00),
           (held_newest[1:0] == 2'b00) | (held_newest[1:0] == 2'b11),
-          (held_newest[1:0] == 2'b00) | (held_newest[1:0] == 2'b10)};
+          ~held_newest[0]};
       differs_2 <= {arriving_2[5:4] != next[5:4],
           arriving_2[3:2] != next[3:2],
           arriving_2[1:0] != next[1:0]};
-      arriving_3 <= {held_newest[5] ^
-          (((held_newest[1:0] == 2'b00) | (held_newest[1:0] == 2'b01)) & (&(~held_newest[4:2]))),
-          held_newest[4] ^
-              (((held_newest[1:0] == 2'b00) | (held_newest[1:0] == 2'b01)) &
-                  (&(~held_newest[3:2]))),
-          held_newest[3] ^
-              (((held_newest[1:0] == 2'b00) | (held_newest[1:0] == 2'b01)) & ~held_newest[2]),
-          held_newest[2] ^ ((held_newest[1:0] == 2'b00) | (held_newest[1:0] == 2'b01)),
-          (held_newest[1:0] == 2'b00) | (held_newest[1:0] == 2'b01),
-          (held_newest[1:0] == 2'b01) | (held_newest[1:0] == 2'b11)};
+      arriving_3 <= {held_newest[5] ^ (~held_newest[1] & (&(~held_newest[4:2]))),
+          held_newest[4] ^ (~held_newest[1] & (&(~held_newest[3:2]))),
+          held_newest[3] ^ (~held_newest[1] & ~held_newest[2]),
+          held_newest[2] ^ ~held_newest[1],
+          ~held_newest[1],
+          held_newest[0]};
       differs_3 <= {arriving_3[5:4] != next[5:4],
           arriving_3[3:2] != next[3:2],
           arriving_3[1:0] != next[1:0]};
-      arriving_4 <= {held_newest[5] ^ (logic_1 & (&(~held_newest[4:2]))),
-          held_newest[4] ^ (logic_1 & (&(~held_newest[3:2]))),
-          held_newest[3] ^ (logic_1 & ~held_newest[2]),
-          held_newest[2] ^ logic_1,
+      arriving_4 <= {held_newest[5] ^
+          ((~held_newest[1] | (held_newest[1:0] == 2'b10)) & (&(~held_newest[4:2]))),
+          held_newest[4] ^
+              ((~held_newest[1] | (held_newest[1:0] == 2'b10)) & (&(~held_newest[3:2]))),
+          held_newest[3] ^ ((~held_newest[1] | (held_newest[1:0] == 2'b10)) & ~held_newest[2]),
+          held_newest[2] ^ (~held_newest[1] | (held_newest[1:0] == 2'b10)),
           (held_newest[1:0] == 2'b01) | (held_newest[1:0] == 2'b10),
-          (held_newest[1:0] == 2'b00) | (held_newest[1:0] == 2'b10)};
+          ~held_newest[0]};
       differs_4 <= {arriving_4[5:4] != next[5:4],
           arriving_4[3:2] != next[3:2],
           arriving_4[1:0] != next[1:0]};
@@ -4504,26 +4126,26 @@ module utf8_repair_8_flow_control (
       even_second <= (((there_3 & was_taken) | (there_2 & ~was_taken)) & ~next[0] & o_valid &
           o_ready) |
           (((there_2 & was_taken) | (there_1 & ~was_taken)) & next[0] & ~(o_valid & o_ready));
-      even_flips_same[3:1] <= {&logic_2[2:0],
-          &logic_2[1:0],
+      even_flips_same[3:1] <= {&logic_1[2:0],
+          &logic_1[1:0],
           (~next[1] & next[0]) | (next[1] & ~next[0])};
-      even_flips_after <= ({&(logic_2[2:0] ^ {&logic_2[1:0], logic_2[0], 1'b1}),
-          &(logic_2[1:0] ^ {logic_2[0], 1'b1}),
-          ~logic_2[0],
+      even_flips_after <= ({&(logic_1[2:0] ^ {&logic_1[1:0], logic_1[0], 1'b1}),
+          &(logic_1[1:0] ^ {logic_1[0], 1'b1}),
+          ~logic_1[0],
           1'b1} &
           {4{~next[0]}}) |
-          ({&logic_2[2:0], &logic_2[1:0], logic_2[0], 1'b1} & ~{4{~next[0]}});
+          ({&logic_1[2:0], &logic_1[1:0], logic_1[0], 1'b1} & ~{4{~next[0]}});
       accepted_before <= sums_newest;
       given <= give_newest - accepted_before;
-      newest <= logic_3[6:1];
-      outstanding <= logic_4[6:1];
+      newest <= logic_2[6:1];
+      outstanding <= logic_3[6:1];
       ready <= ready_next;
       o_valid <= (second & o_valid & o_ready) | (first & ~(o_valid & o_ready));
       next <= ((next ^ flips_if_ready) & {6{o_ready}}) | (next & ~{6{o_ready}});
       flips_if_ready <= {({5{odd_second}} & flips_after & {5{o_valid & o_ready}}) |
           ({5{odd_first}} & flips_same & ~{5{o_valid & o_ready}}),
           (second & o_valid & o_ready) | (first & ~(o_valid & o_ready))};
-      next_even <= ((logic_2 ^ even_flips_if_ready) & {4{o_ready}}) | (logic_2 & ~{4{o_ready}});
+      next_even <= ((logic_1 ^ even_flips_if_ready) & {4{o_ready}}) | (logic_1 & ~{4{o_ready}});
       even_flips_if_ready <= ({4{even_second}} & even_flips_after & {4{o_valid & o_ready}}) |
           ({4{even_first}} & even_flips_same & ~{4{o_valid & o_ready}});
       accepts <= ready_next | (ready_next & accepts);

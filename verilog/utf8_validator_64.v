@@ -8,7 +8,7 @@
 // clk, rst         clock; synchronous reset, active high
 // s_axis_*         beats in, AXI4-Stream. A text begins in a new beat; tlast marks its last one.
 //   tdata          bytes, the first one lowest
-//   tkeep          a bit for each byte, whether there is one: all, or with tlast the first ones
+//   tkeep          a bit for each byte: all are set, or with tlast the first ones
 // m_axis_*         the same beats out, and with tlast a verdict about their text
 //   tuser[0]       error: the text is not well-formed
 //   tuser[3:1]     kind of its first error:
@@ -19,16 +19,16 @@
 //                  4 surrogate
 //                  5 out-of-range
 //                  6 truncated
-//                  7 noncharacter
-//   tuser[35:4]    offset: how many bytes of the text are before it; all ones if they are more
+//                  7 noncharacter, never with this profile
+//   tuser[35:4]    offset: bytes of the text before it; saturates at all ones
 //
 // Without tlast, tuser is zero. While m_axis_tvalid is low, the other outputs but s_axis_tready
 // are don't care.
 //
 // Throughput: one beat in every cycle while the consumer is ready; a stalled cycle costs one cycle.
 // s_axis_tready is low during reset and in the first cycle after it.
-// Latency: what is known of a beat is at the output 13 cycles after the beat was taken. Cycles in
-// which m_axis_tvalid is high and m_axis_tready low are not counted.
+// Latency: a beat comes out 13 cycles after it was accepted. Cycles in which m_axis_tvalid is high
+// and m_axis_tready low are not counted.
 //
 // Reset: from the first clock edge with reset to the first one without it, s_axis_tready and
 // m_axis_tvalid are low. Registers have initial values, too, except the read addresses of memories,
@@ -37,6 +37,9 @@
 // s_axis_tvalid or m_axis_tready, outputs may be x until a reset.
 //
 // Modules, registers and wires have the names of the Amaranth source, where they have one there.
+// (a & c) | (b & ~c) is a multiplexer in plain gates, where a clock enable or a reset would be
+// slower.
+// a ^ {..., &a[1:0], a[0], 1'b1} is a + 1 without a carry chain.
 //
 // Lint waivers:
 //   DECLFILENAME: the file may have any name
@@ -81,11 +84,9 @@ module utf8_validator_64 (
   wire end_valid;
   wire [4:0] end_newest;
   wire [64:0] end_bad;
-  wire [64:0] end_noncharacter;
   wire [64:0] end_at_least_2;
   wire [64:0] end_at_least_3;
   wire [64:0] end_cut;
-  wire [64:0] end_beyond_next;
   wire end_last;
   wire [63:0] end_data_0;
   wire [63:0] end_data_1;
@@ -146,11 +147,9 @@ module utf8_validator_64 (
     .end_valid(end_valid),
     .end_newest(end_newest),
     .end_bad(end_bad),
-    .end_noncharacter(end_noncharacter),
     .end_at_least_2(end_at_least_2),
     .end_at_least_3(end_at_least_3),
     .end_cut(end_cut),
-    .end_beyond_next(end_beyond_next),
     .end_last(end_last),
     .end_data_0(end_data_0),
     .end_data_1(end_data_1),
@@ -174,11 +173,9 @@ module utf8_validator_64 (
     .end_valid(end_valid),
     .end_newest(end_newest),
     .end_bad(end_bad),
-    .end_noncharacter(end_noncharacter),
     .end_at_least_2(end_at_least_2),
     .end_at_least_3(end_at_least_3),
     .end_cut(end_cut),
-    .end_beyond_next(end_beyond_next),
     .end_last(end_last),
     .end_data_0(end_data_0),
     .end_data_1(end_data_1),
@@ -277,11 +274,9 @@ module utf8_validator_64_sequences (
   output reg end_valid,
   output reg [4:0] end_newest,
   output reg [64:0] end_bad,
-  output reg [64:0] end_noncharacter,
   output reg [64:0] end_at_least_2,
   output reg [64:0] end_at_least_3,
   output reg [64:0] end_cut,
-  output wire [64:0] end_beyond_next,
   output reg end_last,
   output reg [63:0] end_data_0,
   output reg [63:0] end_data_1,
@@ -338,453 +333,33 @@ module utf8_validator_64_sequences (
     split_high_014589CD = 64'h0; split_high_048C = 64'h0; split_valid = 1'b0; split_newest = 5'h0;
   end
 
-  always @(posedge clk) begin
+  always @(posedge clk) begin : split_beat_loops
+    integer n;
     split_beat <= i_payload;
     split_last <= i_payload[576];
     split_there <= i_payload[575:512];
-    split_data_0 <= {i_payload[504], i_payload[496], i_payload[488], i_payload[480], i_payload[472],
-        i_payload[464], i_payload[456], i_payload[448], i_payload[440], i_payload[432],
-        i_payload[424], i_payload[416], i_payload[408], i_payload[400], i_payload[392],
-        i_payload[384], i_payload[376], i_payload[368], i_payload[360], i_payload[352],
-        i_payload[344], i_payload[336], i_payload[328], i_payload[320], i_payload[312],
-        i_payload[304], i_payload[296], i_payload[288], i_payload[280], i_payload[272],
-        i_payload[264], i_payload[256], i_payload[248], i_payload[240], i_payload[232],
-        i_payload[224], i_payload[216], i_payload[208], i_payload[200], i_payload[192],
-        i_payload[184], i_payload[176], i_payload[168], i_payload[160], i_payload[152],
-        i_payload[144], i_payload[136], i_payload[128], i_payload[120], i_payload[112],
-        i_payload[104], i_payload[96], i_payload[88], i_payload[80], i_payload[72], i_payload[64],
-        i_payload[56], i_payload[48], i_payload[40], i_payload[32], i_payload[24], i_payload[16],
-        i_payload[8], i_payload[0]};
-    split_data_1 <= {i_payload[505], i_payload[497], i_payload[489], i_payload[481], i_payload[473],
-        i_payload[465], i_payload[457], i_payload[449], i_payload[441], i_payload[433],
-        i_payload[425], i_payload[417], i_payload[409], i_payload[401], i_payload[393],
-        i_payload[385], i_payload[377], i_payload[369], i_payload[361], i_payload[353],
-        i_payload[345], i_payload[337], i_payload[329], i_payload[321], i_payload[313],
-        i_payload[305], i_payload[297], i_payload[289], i_payload[281], i_payload[273],
-        i_payload[265], i_payload[257], i_payload[249], i_payload[241], i_payload[233],
-        i_payload[225], i_payload[217], i_payload[209], i_payload[201], i_payload[193],
-        i_payload[185], i_payload[177], i_payload[169], i_payload[161], i_payload[153],
-        i_payload[145], i_payload[137], i_payload[129], i_payload[121], i_payload[113],
-        i_payload[105], i_payload[97], i_payload[89], i_payload[81], i_payload[73], i_payload[65],
-        i_payload[57], i_payload[49], i_payload[41], i_payload[33], i_payload[25], i_payload[17],
-        i_payload[9], i_payload[1]};
-    split_data_2 <= {i_payload[506], i_payload[498], i_payload[490], i_payload[482], i_payload[474],
-        i_payload[466], i_payload[458], i_payload[450], i_payload[442], i_payload[434],
-        i_payload[426], i_payload[418], i_payload[410], i_payload[402], i_payload[394],
-        i_payload[386], i_payload[378], i_payload[370], i_payload[362], i_payload[354],
-        i_payload[346], i_payload[338], i_payload[330], i_payload[322], i_payload[314],
-        i_payload[306], i_payload[298], i_payload[290], i_payload[282], i_payload[274],
-        i_payload[266], i_payload[258], i_payload[250], i_payload[242], i_payload[234],
-        i_payload[226], i_payload[218], i_payload[210], i_payload[202], i_payload[194],
-        i_payload[186], i_payload[178], i_payload[170], i_payload[162], i_payload[154],
-        i_payload[146], i_payload[138], i_payload[130], i_payload[122], i_payload[114],
-        i_payload[106], i_payload[98], i_payload[90], i_payload[82], i_payload[74], i_payload[66],
-        i_payload[58], i_payload[50], i_payload[42], i_payload[34], i_payload[26], i_payload[18],
-        i_payload[10], i_payload[2]};
-    split_data_3 <= {i_payload[507], i_payload[499], i_payload[491], i_payload[483], i_payload[475],
-        i_payload[467], i_payload[459], i_payload[451], i_payload[443], i_payload[435],
-        i_payload[427], i_payload[419], i_payload[411], i_payload[403], i_payload[395],
-        i_payload[387], i_payload[379], i_payload[371], i_payload[363], i_payload[355],
-        i_payload[347], i_payload[339], i_payload[331], i_payload[323], i_payload[315],
-        i_payload[307], i_payload[299], i_payload[291], i_payload[283], i_payload[275],
-        i_payload[267], i_payload[259], i_payload[251], i_payload[243], i_payload[235],
-        i_payload[227], i_payload[219], i_payload[211], i_payload[203], i_payload[195],
-        i_payload[187], i_payload[179], i_payload[171], i_payload[163], i_payload[155],
-        i_payload[147], i_payload[139], i_payload[131], i_payload[123], i_payload[115],
-        i_payload[107], i_payload[99], i_payload[91], i_payload[83], i_payload[75], i_payload[67],
-        i_payload[59], i_payload[51], i_payload[43], i_payload[35], i_payload[27], i_payload[19],
-        i_payload[11], i_payload[3]};
-    split_data_4 <= {i_payload[508], i_payload[500], i_payload[492], i_payload[484], i_payload[476],
-        i_payload[468], i_payload[460], i_payload[452], i_payload[444], i_payload[436],
-        i_payload[428], i_payload[420], i_payload[412], i_payload[404], i_payload[396],
-        i_payload[388], i_payload[380], i_payload[372], i_payload[364], i_payload[356],
-        i_payload[348], i_payload[340], i_payload[332], i_payload[324], i_payload[316],
-        i_payload[308], i_payload[300], i_payload[292], i_payload[284], i_payload[276],
-        i_payload[268], i_payload[260], i_payload[252], i_payload[244], i_payload[236],
-        i_payload[228], i_payload[220], i_payload[212], i_payload[204], i_payload[196],
-        i_payload[188], i_payload[180], i_payload[172], i_payload[164], i_payload[156],
-        i_payload[148], i_payload[140], i_payload[132], i_payload[124], i_payload[116],
-        i_payload[108], i_payload[100], i_payload[92], i_payload[84], i_payload[76], i_payload[68],
-        i_payload[60], i_payload[52], i_payload[44], i_payload[36], i_payload[28], i_payload[20],
-        i_payload[12], i_payload[4]};
-    split_data_5 <= {i_payload[509], i_payload[501], i_payload[493], i_payload[485], i_payload[477],
-        i_payload[469], i_payload[461], i_payload[453], i_payload[445], i_payload[437],
-        i_payload[429], i_payload[421], i_payload[413], i_payload[405], i_payload[397],
-        i_payload[389], i_payload[381], i_payload[373], i_payload[365], i_payload[357],
-        i_payload[349], i_payload[341], i_payload[333], i_payload[325], i_payload[317],
-        i_payload[309], i_payload[301], i_payload[293], i_payload[285], i_payload[277],
-        i_payload[269], i_payload[261], i_payload[253], i_payload[245], i_payload[237],
-        i_payload[229], i_payload[221], i_payload[213], i_payload[205], i_payload[197],
-        i_payload[189], i_payload[181], i_payload[173], i_payload[165], i_payload[157],
-        i_payload[149], i_payload[141], i_payload[133], i_payload[125], i_payload[117],
-        i_payload[109], i_payload[101], i_payload[93], i_payload[85], i_payload[77], i_payload[69],
-        i_payload[61], i_payload[53], i_payload[45], i_payload[37], i_payload[29], i_payload[21],
-        i_payload[13], i_payload[5]};
-    split_data_6 <= {i_payload[510], i_payload[502], i_payload[494], i_payload[486], i_payload[478],
-        i_payload[470], i_payload[462], i_payload[454], i_payload[446], i_payload[438],
-        i_payload[430], i_payload[422], i_payload[414], i_payload[406], i_payload[398],
-        i_payload[390], i_payload[382], i_payload[374], i_payload[366], i_payload[358],
-        i_payload[350], i_payload[342], i_payload[334], i_payload[326], i_payload[318],
-        i_payload[310], i_payload[302], i_payload[294], i_payload[286], i_payload[278],
-        i_payload[270], i_payload[262], i_payload[254], i_payload[246], i_payload[238],
-        i_payload[230], i_payload[222], i_payload[214], i_payload[206], i_payload[198],
-        i_payload[190], i_payload[182], i_payload[174], i_payload[166], i_payload[158],
-        i_payload[150], i_payload[142], i_payload[134], i_payload[126], i_payload[118],
-        i_payload[110], i_payload[102], i_payload[94], i_payload[86], i_payload[78], i_payload[70],
-        i_payload[62], i_payload[54], i_payload[46], i_payload[38], i_payload[30], i_payload[22],
-        i_payload[14], i_payload[6]};
-    split_high_89AB <= {i_payload[511:510] == 2'b10, i_payload[503:502] == 2'b10,
-        i_payload[495:494] == 2'b10, i_payload[487:486] == 2'b10, i_payload[479:478] == 2'b10,
-        i_payload[471:470] == 2'b10, i_payload[463:462] == 2'b10, i_payload[455:454] == 2'b10,
-        i_payload[447:446] == 2'b10, i_payload[439:438] == 2'b10, i_payload[431:430] == 2'b10,
-        i_payload[423:422] == 2'b10, i_payload[415:414] == 2'b10, i_payload[407:406] == 2'b10,
-        i_payload[399:398] == 2'b10, i_payload[391:390] == 2'b10, i_payload[383:382] == 2'b10,
-        i_payload[375:374] == 2'b10, i_payload[367:366] == 2'b10, i_payload[359:358] == 2'b10,
-        i_payload[351:350] == 2'b10, i_payload[343:342] == 2'b10, i_payload[335:334] == 2'b10,
-        i_payload[327:326] == 2'b10, i_payload[319:318] == 2'b10, i_payload[311:310] == 2'b10,
-        i_payload[303:302] == 2'b10, i_payload[295:294] == 2'b10, i_payload[287:286] == 2'b10,
-        i_payload[279:278] == 2'b10, i_payload[271:270] == 2'b10, i_payload[263:262] == 2'b10,
-        i_payload[255:254] == 2'b10, i_payload[247:246] == 2'b10, i_payload[239:238] == 2'b10,
-        i_payload[231:230] == 2'b10, i_payload[223:222] == 2'b10, i_payload[215:214] == 2'b10,
-        i_payload[207:206] == 2'b10, i_payload[199:198] == 2'b10, i_payload[191:190] == 2'b10,
-        i_payload[183:182] == 2'b10, i_payload[175:174] == 2'b10, i_payload[167:166] == 2'b10,
-        i_payload[159:158] == 2'b10, i_payload[151:150] == 2'b10, i_payload[143:142] == 2'b10,
-        i_payload[135:134] == 2'b10, i_payload[127:126] == 2'b10, i_payload[119:118] == 2'b10,
-        i_payload[111:110] == 2'b10, i_payload[103:102] == 2'b10, i_payload[95:94] == 2'b10,
-        i_payload[87:86] == 2'b10, i_payload[79:78] == 2'b10, i_payload[71:70] == 2'b10,
-        i_payload[63:62] == 2'b10, i_payload[55:54] == 2'b10, i_payload[47:46] == 2'b10,
-        i_payload[39:38] == 2'b10, i_payload[31:30] == 2'b10, i_payload[23:22] == 2'b10,
-        i_payload[15:14] == 2'b10, i_payload[7:6] == 2'b10};
-    split_high_89ABCDEF <= {i_payload[511], i_payload[503], i_payload[495], i_payload[487],
-        i_payload[479], i_payload[471], i_payload[463], i_payload[455], i_payload[447],
-        i_payload[439], i_payload[431], i_payload[423], i_payload[415], i_payload[407],
-        i_payload[399], i_payload[391], i_payload[383], i_payload[375], i_payload[367],
-        i_payload[359], i_payload[351], i_payload[343], i_payload[335], i_payload[327],
-        i_payload[319], i_payload[311], i_payload[303], i_payload[295], i_payload[287],
-        i_payload[279], i_payload[271], i_payload[263], i_payload[255], i_payload[247],
-        i_payload[239], i_payload[231], i_payload[223], i_payload[215], i_payload[207],
-        i_payload[199], i_payload[191], i_payload[183], i_payload[175], i_payload[167],
-        i_payload[159], i_payload[151], i_payload[143], i_payload[135], i_payload[127],
-        i_payload[119], i_payload[111], i_payload[103], i_payload[95], i_payload[87], i_payload[79],
-        i_payload[71], i_payload[63], i_payload[55], i_payload[47], i_payload[39], i_payload[31],
-        i_payload[23], i_payload[15], i_payload[7]};
-    split_high_C <= {i_payload[511:508] == 4'hC, i_payload[503:500] == 4'hC,
-        i_payload[495:492] == 4'hC, i_payload[487:484] == 4'hC, i_payload[479:476] == 4'hC,
-        i_payload[471:468] == 4'hC, i_payload[463:460] == 4'hC, i_payload[455:452] == 4'hC,
-        i_payload[447:444] == 4'hC, i_payload[439:436] == 4'hC, i_payload[431:428] == 4'hC,
-        i_payload[423:420] == 4'hC, i_payload[415:412] == 4'hC, i_payload[407:404] == 4'hC,
-        i_payload[399:396] == 4'hC, i_payload[391:388] == 4'hC, i_payload[383:380] == 4'hC,
-        i_payload[375:372] == 4'hC, i_payload[367:364] == 4'hC, i_payload[359:356] == 4'hC,
-        i_payload[351:348] == 4'hC, i_payload[343:340] == 4'hC, i_payload[335:332] == 4'hC,
-        i_payload[327:324] == 4'hC, i_payload[319:316] == 4'hC, i_payload[311:308] == 4'hC,
-        i_payload[303:300] == 4'hC, i_payload[295:292] == 4'hC, i_payload[287:284] == 4'hC,
-        i_payload[279:276] == 4'hC, i_payload[271:268] == 4'hC, i_payload[263:260] == 4'hC,
-        i_payload[255:252] == 4'hC, i_payload[247:244] == 4'hC, i_payload[239:236] == 4'hC,
-        i_payload[231:228] == 4'hC, i_payload[223:220] == 4'hC, i_payload[215:212] == 4'hC,
-        i_payload[207:204] == 4'hC, i_payload[199:196] == 4'hC, i_payload[191:188] == 4'hC,
-        i_payload[183:180] == 4'hC, i_payload[175:172] == 4'hC, i_payload[167:164] == 4'hC,
-        i_payload[159:156] == 4'hC, i_payload[151:148] == 4'hC, i_payload[143:140] == 4'hC,
-        i_payload[135:132] == 4'hC, i_payload[127:124] == 4'hC, i_payload[119:116] == 4'hC,
-        i_payload[111:108] == 4'hC, i_payload[103:100] == 4'hC, i_payload[95:92] == 4'hC,
-        i_payload[87:84] == 4'hC, i_payload[79:76] == 4'hC, i_payload[71:68] == 4'hC,
-        i_payload[63:60] == 4'hC, i_payload[55:52] == 4'hC, i_payload[47:44] == 4'hC,
-        i_payload[39:36] == 4'hC, i_payload[31:28] == 4'hC, i_payload[23:20] == 4'hC,
-        i_payload[15:12] == 4'hC, i_payload[7:4] == 4'hC};
-    split_low_23456789ABCDEF <= ~{i_payload[507:505] == 3'b000, i_payload[499:497] == 3'b000,
-        i_payload[491:489] == 3'b000, i_payload[483:481] == 3'b000, i_payload[475:473] == 3'b000,
-        i_payload[467:465] == 3'b000, i_payload[459:457] == 3'b000, i_payload[451:449] == 3'b000,
-        i_payload[443:441] == 3'b000, i_payload[435:433] == 3'b000, i_payload[427:425] == 3'b000,
-        i_payload[419:417] == 3'b000, i_payload[411:409] == 3'b000, i_payload[403:401] == 3'b000,
-        i_payload[395:393] == 3'b000, i_payload[387:385] == 3'b000, i_payload[379:377] == 3'b000,
-        i_payload[371:369] == 3'b000, i_payload[363:361] == 3'b000, i_payload[355:353] == 3'b000,
-        i_payload[347:345] == 3'b000, i_payload[339:337] == 3'b000, i_payload[331:329] == 3'b000,
-        i_payload[323:321] == 3'b000, i_payload[315:313] == 3'b000, i_payload[307:305] == 3'b000,
-        i_payload[299:297] == 3'b000, i_payload[291:289] == 3'b000, i_payload[283:281] == 3'b000,
-        i_payload[275:273] == 3'b000, i_payload[267:265] == 3'b000, i_payload[259:257] == 3'b000,
-        i_payload[251:249] == 3'b000, i_payload[243:241] == 3'b000, i_payload[235:233] == 3'b000,
-        i_payload[227:225] == 3'b000, i_payload[219:217] == 3'b000, i_payload[211:209] == 3'b000,
-        i_payload[203:201] == 3'b000, i_payload[195:193] == 3'b000, i_payload[187:185] == 3'b000,
-        i_payload[179:177] == 3'b000, i_payload[171:169] == 3'b000, i_payload[163:161] == 3'b000,
-        i_payload[155:153] == 3'b000, i_payload[147:145] == 3'b000, i_payload[139:137] == 3'b000,
-        i_payload[131:129] == 3'b000, i_payload[123:121] == 3'b000, i_payload[115:113] == 3'b000,
-        i_payload[107:105] == 3'b000, i_payload[99:97] == 3'b000, i_payload[91:89] == 3'b000,
-        i_payload[83:81] == 3'b000, i_payload[75:73] == 3'b000, i_payload[67:65] == 3'b000,
-        i_payload[59:57] == 3'b000, i_payload[51:49] == 3'b000, i_payload[43:41] == 3'b000,
-        i_payload[35:33] == 3'b000, i_payload[27:25] == 3'b000, i_payload[19:17] == 3'b000,
-        i_payload[11:9] == 3'b000, i_payload[3:1] == 3'b000};
-    split_high_DE <= {(i_payload[511:508] == 4'hD) | (i_payload[511:508] == 4'hE),
-        (i_payload[503:500] == 4'hD) | (i_payload[503:500] == 4'hE),
-        (i_payload[495:492] == 4'hD) | (i_payload[495:492] == 4'hE),
-        (i_payload[487:484] == 4'hD) | (i_payload[487:484] == 4'hE),
-        (i_payload[479:476] == 4'hD) | (i_payload[479:476] == 4'hE),
-        (i_payload[471:468] == 4'hD) | (i_payload[471:468] == 4'hE),
-        (i_payload[463:460] == 4'hD) | (i_payload[463:460] == 4'hE),
-        (i_payload[455:452] == 4'hD) | (i_payload[455:452] == 4'hE),
-        (i_payload[447:444] == 4'hD) | (i_payload[447:444] == 4'hE),
-        (i_payload[439:436] == 4'hD) | (i_payload[439:436] == 4'hE),
-        (i_payload[431:428] == 4'hD) | (i_payload[431:428] == 4'hE),
-        (i_payload[423:420] == 4'hD) | (i_payload[423:420] == 4'hE),
-        (i_payload[415:412] == 4'hD) | (i_payload[415:412] == 4'hE),
-        (i_payload[407:404] == 4'hD) | (i_payload[407:404] == 4'hE),
-        (i_payload[399:396] == 4'hD) | (i_payload[399:396] == 4'hE),
-        (i_payload[391:388] == 4'hD) | (i_payload[391:388] == 4'hE),
-        (i_payload[383:380] == 4'hD) | (i_payload[383:380] == 4'hE),
-        (i_payload[375:372] == 4'hD) | (i_payload[375:372] == 4'hE),
-        (i_payload[367:364] == 4'hD) | (i_payload[367:364] == 4'hE),
-        (i_payload[359:356] == 4'hD) | (i_payload[359:356] == 4'hE),
-        (i_payload[351:348] == 4'hD) | (i_payload[351:348] == 4'hE),
-        (i_payload[343:340] == 4'hD) | (i_payload[343:340] == 4'hE),
-        (i_payload[335:332] == 4'hD) | (i_payload[335:332] == 4'hE),
-        (i_payload[327:324] == 4'hD) | (i_payload[327:324] == 4'hE),
-        (i_payload[319:316] == 4'hD) | (i_payload[319:316] == 4'hE),
-        (i_payload[311:308] == 4'hD) | (i_payload[311:308] == 4'hE),
-        (i_payload[303:300] == 4'hD) | (i_payload[303:300] == 4'hE),
-        (i_payload[295:292] == 4'hD) | (i_payload[295:292] == 4'hE),
-        (i_payload[287:284] == 4'hD) | (i_payload[287:284] == 4'hE),
-        (i_payload[279:276] == 4'hD) | (i_payload[279:276] == 4'hE),
-        (i_payload[271:268] == 4'hD) | (i_payload[271:268] == 4'hE),
-        (i_payload[263:260] == 4'hD) | (i_payload[263:260] == 4'hE),
-        (i_payload[255:252] == 4'hD) | (i_payload[255:252] == 4'hE),
-        (i_payload[247:244] == 4'hD) | (i_payload[247:244] == 4'hE),
-        (i_payload[239:236] == 4'hD) | (i_payload[239:236] == 4'hE),
-        (i_payload[231:228] == 4'hD) | (i_payload[231:228] == 4'hE),
-        (i_payload[223:220] == 4'hD) | (i_payload[223:220] == 4'hE),
-        (i_payload[215:212] == 4'hD) | (i_payload[215:212] == 4'hE),
-        (i_payload[207:204] == 4'hD) | (i_payload[207:204] == 4'hE),
-        (i_payload[199:196] == 4'hD) | (i_payload[199:196] == 4'hE),
-        (i_payload[191:188] == 4'hD) | (i_payload[191:188] == 4'hE),
-        (i_payload[183:180] == 4'hD) | (i_payload[183:180] == 4'hE),
-        (i_payload[175:172] == 4'hD) | (i_payload[175:172] == 4'hE),
-        (i_payload[167:164] == 4'hD) | (i_payload[167:164] == 4'hE),
-        (i_payload[159:156] == 4'hD) | (i_payload[159:156] == 4'hE),
-        (i_payload[151:148] == 4'hD) | (i_payload[151:148] == 4'hE),
-        (i_payload[143:140] == 4'hD) | (i_payload[143:140] == 4'hE),
-        (i_payload[135:132] == 4'hD) | (i_payload[135:132] == 4'hE),
-        (i_payload[127:124] == 4'hD) | (i_payload[127:124] == 4'hE),
-        (i_payload[119:116] == 4'hD) | (i_payload[119:116] == 4'hE),
-        (i_payload[111:108] == 4'hD) | (i_payload[111:108] == 4'hE),
-        (i_payload[103:100] == 4'hD) | (i_payload[103:100] == 4'hE),
-        (i_payload[95:92] == 4'hD) | (i_payload[95:92] == 4'hE),
-        (i_payload[87:84] == 4'hD) | (i_payload[87:84] == 4'hE),
-        (i_payload[79:76] == 4'hD) | (i_payload[79:76] == 4'hE),
-        (i_payload[71:68] == 4'hD) | (i_payload[71:68] == 4'hE),
-        (i_payload[63:60] == 4'hD) | (i_payload[63:60] == 4'hE),
-        (i_payload[55:52] == 4'hD) | (i_payload[55:52] == 4'hE),
-        (i_payload[47:44] == 4'hD) | (i_payload[47:44] == 4'hE),
-        (i_payload[39:36] == 4'hD) | (i_payload[39:36] == 4'hE),
-        (i_payload[31:28] == 4'hD) | (i_payload[31:28] == 4'hE),
-        (i_payload[23:20] == 4'hD) | (i_payload[23:20] == 4'hE),
-        (i_payload[15:12] == 4'hD) | (i_payload[15:12] == 4'hE),
-        (i_payload[7:4] == 4'hD) | (i_payload[7:4] == 4'hE)};
-    split_high_F <= {i_payload[511:508] == 4'hF, i_payload[503:500] == 4'hF,
-        i_payload[495:492] == 4'hF, i_payload[487:484] == 4'hF, i_payload[479:476] == 4'hF,
-        i_payload[471:468] == 4'hF, i_payload[463:460] == 4'hF, i_payload[455:452] == 4'hF,
-        i_payload[447:444] == 4'hF, i_payload[439:436] == 4'hF, i_payload[431:428] == 4'hF,
-        i_payload[423:420] == 4'hF, i_payload[415:412] == 4'hF, i_payload[407:404] == 4'hF,
-        i_payload[399:396] == 4'hF, i_payload[391:388] == 4'hF, i_payload[383:380] == 4'hF,
-        i_payload[375:372] == 4'hF, i_payload[367:364] == 4'hF, i_payload[359:356] == 4'hF,
-        i_payload[351:348] == 4'hF, i_payload[343:340] == 4'hF, i_payload[335:332] == 4'hF,
-        i_payload[327:324] == 4'hF, i_payload[319:316] == 4'hF, i_payload[311:308] == 4'hF,
-        i_payload[303:300] == 4'hF, i_payload[295:292] == 4'hF, i_payload[287:284] == 4'hF,
-        i_payload[279:276] == 4'hF, i_payload[271:268] == 4'hF, i_payload[263:260] == 4'hF,
-        i_payload[255:252] == 4'hF, i_payload[247:244] == 4'hF, i_payload[239:236] == 4'hF,
-        i_payload[231:228] == 4'hF, i_payload[223:220] == 4'hF, i_payload[215:212] == 4'hF,
-        i_payload[207:204] == 4'hF, i_payload[199:196] == 4'hF, i_payload[191:188] == 4'hF,
-        i_payload[183:180] == 4'hF, i_payload[175:172] == 4'hF, i_payload[167:164] == 4'hF,
-        i_payload[159:156] == 4'hF, i_payload[151:148] == 4'hF, i_payload[143:140] == 4'hF,
-        i_payload[135:132] == 4'hF, i_payload[127:124] == 4'hF, i_payload[119:116] == 4'hF,
-        i_payload[111:108] == 4'hF, i_payload[103:100] == 4'hF, i_payload[95:92] == 4'hF,
-        i_payload[87:84] == 4'hF, i_payload[79:76] == 4'hF, i_payload[71:68] == 4'hF,
-        i_payload[63:60] == 4'hF, i_payload[55:52] == 4'hF, i_payload[47:44] == 4'hF,
-        i_payload[39:36] == 4'hF, i_payload[31:28] == 4'hF, i_payload[23:20] == 4'hF,
-        i_payload[15:12] == 4'hF, i_payload[7:4] == 4'hF};
-    split_low_01234 <= {(i_payload[507:506] == 2'b00) | (i_payload[507:504] == 4'h4),
-        (i_payload[499:498] == 2'b00) | (i_payload[499:496] == 4'h4),
-        (i_payload[491:490] == 2'b00) | (i_payload[491:488] == 4'h4),
-        (i_payload[483:482] == 2'b00) | (i_payload[483:480] == 4'h4),
-        (i_payload[475:474] == 2'b00) | (i_payload[475:472] == 4'h4),
-        (i_payload[467:466] == 2'b00) | (i_payload[467:464] == 4'h4),
-        (i_payload[459:458] == 2'b00) | (i_payload[459:456] == 4'h4),
-        (i_payload[451:450] == 2'b00) | (i_payload[451:448] == 4'h4),
-        (i_payload[443:442] == 2'b00) | (i_payload[443:440] == 4'h4),
-        (i_payload[435:434] == 2'b00) | (i_payload[435:432] == 4'h4),
-        (i_payload[427:426] == 2'b00) | (i_payload[427:424] == 4'h4),
-        (i_payload[419:418] == 2'b00) | (i_payload[419:416] == 4'h4),
-        (i_payload[411:410] == 2'b00) | (i_payload[411:408] == 4'h4),
-        (i_payload[403:402] == 2'b00) | (i_payload[403:400] == 4'h4),
-        (i_payload[395:394] == 2'b00) | (i_payload[395:392] == 4'h4),
-        (i_payload[387:386] == 2'b00) | (i_payload[387:384] == 4'h4),
-        (i_payload[379:378] == 2'b00) | (i_payload[379:376] == 4'h4),
-        (i_payload[371:370] == 2'b00) | (i_payload[371:368] == 4'h4),
-        (i_payload[363:362] == 2'b00) | (i_payload[363:360] == 4'h4),
-        (i_payload[355:354] == 2'b00) | (i_payload[355:352] == 4'h4),
-        (i_payload[347:346] == 2'b00) | (i_payload[347:344] == 4'h4),
-        (i_payload[339:338] == 2'b00) | (i_payload[339:336] == 4'h4),
-        (i_payload[331:330] == 2'b00) | (i_payload[331:328] == 4'h4),
-        (i_payload[323:322] == 2'b00) | (i_payload[323:320] == 4'h4),
-        (i_payload[315:314] == 2'b00) | (i_payload[315:312] == 4'h4),
-        (i_payload[307:306] == 2'b00) | (i_payload[307:304] == 4'h4),
-        (i_payload[299:298] == 2'b00) | (i_payload[299:296] == 4'h4),
-        (i_payload[291:290] == 2'b00) | (i_payload[291:288] == 4'h4),
-        (i_payload[283:282] == 2'b00) | (i_payload[283:280] == 4'h4),
-        (i_payload[275:274] == 2'b00) | (i_payload[275:272] == 4'h4),
-        (i_payload[267:266] == 2'b00) | (i_payload[267:264] == 4'h4),
-        (i_payload[259:258] == 2'b00) | (i_payload[259:256] == 4'h4),
-        (i_payload[251:250] == 2'b00) | (i_payload[251:248] == 4'h4),
-        (i_payload[243:242] == 2'b00) | (i_payload[243:240] == 4'h4),
-        (i_payload[235:234] == 2'b00) | (i_payload[235:232] == 4'h4),
-        (i_payload[227:226] == 2'b00) | (i_payload[227:224] == 4'h4),
-        (i_payload[219:218] == 2'b00) | (i_payload[219:216] == 4'h4),
-        (i_payload[211:210] == 2'b00) | (i_payload[211:208] == 4'h4),
-        (i_payload[203:202] == 2'b00) | (i_payload[203:200] == 4'h4),
-        (i_payload[195:194] == 2'b00) | (i_payload[195:192] == 4'h4),
-        (i_payload[187:186] == 2'b00) | (i_payload[187:184] == 4'h4),
-        (i_payload[179:178] == 2'b00) | (i_payload[179:176] == 4'h4),
-        (i_payload[171:170] == 2'b00) | (i_payload[171:168] == 4'h4),
-        (i_payload[163:162] == 2'b00) | (i_payload[163:160] == 4'h4),
-        (i_payload[155:154] == 2'b00) | (i_payload[155:152] == 4'h4),
-        (i_payload[147:146] == 2'b00) | (i_payload[147:144] == 4'h4),
-        (i_payload[139:138] == 2'b00) | (i_payload[139:136] == 4'h4),
-        (i_payload[131:130] == 2'b00) | (i_payload[131:128] == 4'h4),
-        (i_payload[123:122] == 2'b00) | (i_payload[123:120] == 4'h4),
-        (i_payload[115:114] == 2'b00) | (i_payload[115:112] == 4'h4),
-        (i_payload[107:106] == 2'b00) | (i_payload[107:104] == 4'h4),
-        (i_payload[99:98] == 2'b00) | (i_payload[99:96] == 4'h4),
-        (i_payload[91:90] == 2'b00) | (i_payload[91:88] == 4'h4),
-        (i_payload[83:82] == 2'b00) | (i_payload[83:80] == 4'h4),
-        (i_payload[75:74] == 2'b00) | (i_payload[75:72] == 4'h4),
-        (i_payload[67:66] == 2'b00) | (i_payload[67:64] == 4'h4),
-        (i_payload[59:58] == 2'b00) | (i_payload[59:56] == 4'h4),
-        (i_payload[51:50] == 2'b00) | (i_payload[51:48] == 4'h4),
-        (i_payload[43:42] == 2'b00) | (i_payload[43:40] == 4'h4),
-        (i_payload[35:34] == 2'b00) | (i_payload[35:32] == 4'h4),
-        (i_payload[27:26] == 2'b00) | (i_payload[27:24] == 4'h4),
-        (i_payload[19:18] == 2'b00) | (i_payload[19:16] == 4'h4),
-        (i_payload[11:10] == 2'b00) | (i_payload[11:8] == 4'h4),
-        (i_payload[3:2] == 2'b00) | (i_payload[3:0] == 4'h4)};
-    split_high_E <= {i_payload[511:508] == 4'hE, i_payload[503:500] == 4'hE,
-        i_payload[495:492] == 4'hE, i_payload[487:484] == 4'hE, i_payload[479:476] == 4'hE,
-        i_payload[471:468] == 4'hE, i_payload[463:460] == 4'hE, i_payload[455:452] == 4'hE,
-        i_payload[447:444] == 4'hE, i_payload[439:436] == 4'hE, i_payload[431:428] == 4'hE,
-        i_payload[423:420] == 4'hE, i_payload[415:412] == 4'hE, i_payload[407:404] == 4'hE,
-        i_payload[399:396] == 4'hE, i_payload[391:388] == 4'hE, i_payload[383:380] == 4'hE,
-        i_payload[375:372] == 4'hE, i_payload[367:364] == 4'hE, i_payload[359:356] == 4'hE,
-        i_payload[351:348] == 4'hE, i_payload[343:340] == 4'hE, i_payload[335:332] == 4'hE,
-        i_payload[327:324] == 4'hE, i_payload[319:316] == 4'hE, i_payload[311:308] == 4'hE,
-        i_payload[303:300] == 4'hE, i_payload[295:292] == 4'hE, i_payload[287:284] == 4'hE,
-        i_payload[279:276] == 4'hE, i_payload[271:268] == 4'hE, i_payload[263:260] == 4'hE,
-        i_payload[255:252] == 4'hE, i_payload[247:244] == 4'hE, i_payload[239:236] == 4'hE,
-        i_payload[231:228] == 4'hE, i_payload[223:220] == 4'hE, i_payload[215:212] == 4'hE,
-        i_payload[207:204] == 4'hE, i_payload[199:196] == 4'hE, i_payload[191:188] == 4'hE,
-        i_payload[183:180] == 4'hE, i_payload[175:172] == 4'hE, i_payload[167:164] == 4'hE,
-        i_payload[159:156] == 4'hE, i_payload[151:148] == 4'hE, i_payload[143:140] == 4'hE,
-        i_payload[135:132] == 4'hE, i_payload[127:124] == 4'hE, i_payload[119:116] == 4'hE,
-        i_payload[111:108] == 4'hE, i_payload[103:100] == 4'hE, i_payload[95:92] == 4'hE,
-        i_payload[87:84] == 4'hE, i_payload[79:76] == 4'hE, i_payload[71:68] == 4'hE,
-        i_payload[63:60] == 4'hE, i_payload[55:52] == 4'hE, i_payload[47:44] == 4'hE,
-        i_payload[39:36] == 4'hE, i_payload[31:28] == 4'hE, i_payload[23:20] == 4'hE,
-        i_payload[15:12] == 4'hE, i_payload[7:4] == 4'hE};
-    split_low_0 <= {i_payload[507:504] == 4'h0, i_payload[499:496] == 4'h0,
-        i_payload[491:488] == 4'h0, i_payload[483:480] == 4'h0, i_payload[475:472] == 4'h0,
-        i_payload[467:464] == 4'h0, i_payload[459:456] == 4'h0, i_payload[451:448] == 4'h0,
-        i_payload[443:440] == 4'h0, i_payload[435:432] == 4'h0, i_payload[427:424] == 4'h0,
-        i_payload[419:416] == 4'h0, i_payload[411:408] == 4'h0, i_payload[403:400] == 4'h0,
-        i_payload[395:392] == 4'h0, i_payload[387:384] == 4'h0, i_payload[379:376] == 4'h0,
-        i_payload[371:368] == 4'h0, i_payload[363:360] == 4'h0, i_payload[355:352] == 4'h0,
-        i_payload[347:344] == 4'h0, i_payload[339:336] == 4'h0, i_payload[331:328] == 4'h0,
-        i_payload[323:320] == 4'h0, i_payload[315:312] == 4'h0, i_payload[307:304] == 4'h0,
-        i_payload[299:296] == 4'h0, i_payload[291:288] == 4'h0, i_payload[283:280] == 4'h0,
-        i_payload[275:272] == 4'h0, i_payload[267:264] == 4'h0, i_payload[259:256] == 4'h0,
-        i_payload[251:248] == 4'h0, i_payload[243:240] == 4'h0, i_payload[235:232] == 4'h0,
-        i_payload[227:224] == 4'h0, i_payload[219:216] == 4'h0, i_payload[211:208] == 4'h0,
-        i_payload[203:200] == 4'h0, i_payload[195:192] == 4'h0, i_payload[187:184] == 4'h0,
-        i_payload[179:176] == 4'h0, i_payload[171:168] == 4'h0, i_payload[163:160] == 4'h0,
-        i_payload[155:152] == 4'h0, i_payload[147:144] == 4'h0, i_payload[139:136] == 4'h0,
-        i_payload[131:128] == 4'h0, i_payload[123:120] == 4'h0, i_payload[115:112] == 4'h0,
-        i_payload[107:104] == 4'h0, i_payload[99:96] == 4'h0, i_payload[91:88] == 4'h0,
-        i_payload[83:80] == 4'h0, i_payload[75:72] == 4'h0, i_payload[67:64] == 4'h0,
-        i_payload[59:56] == 4'h0, i_payload[51:48] == 4'h0, i_payload[43:40] == 4'h0,
-        i_payload[35:32] == 4'h0, i_payload[27:24] == 4'h0, i_payload[19:16] == 4'h0,
-        i_payload[11:8] == 4'h0, i_payload[3:0] == 4'h0};
-    split_low_D <= {i_payload[507:504] == 4'hD, i_payload[499:496] == 4'hD,
-        i_payload[491:488] == 4'hD, i_payload[483:480] == 4'hD, i_payload[475:472] == 4'hD,
-        i_payload[467:464] == 4'hD, i_payload[459:456] == 4'hD, i_payload[451:448] == 4'hD,
-        i_payload[443:440] == 4'hD, i_payload[435:432] == 4'hD, i_payload[427:424] == 4'hD,
-        i_payload[419:416] == 4'hD, i_payload[411:408] == 4'hD, i_payload[403:400] == 4'hD,
-        i_payload[395:392] == 4'hD, i_payload[387:384] == 4'hD, i_payload[379:376] == 4'hD,
-        i_payload[371:368] == 4'hD, i_payload[363:360] == 4'hD, i_payload[355:352] == 4'hD,
-        i_payload[347:344] == 4'hD, i_payload[339:336] == 4'hD, i_payload[331:328] == 4'hD,
-        i_payload[323:320] == 4'hD, i_payload[315:312] == 4'hD, i_payload[307:304] == 4'hD,
-        i_payload[299:296] == 4'hD, i_payload[291:288] == 4'hD, i_payload[283:280] == 4'hD,
-        i_payload[275:272] == 4'hD, i_payload[267:264] == 4'hD, i_payload[259:256] == 4'hD,
-        i_payload[251:248] == 4'hD, i_payload[243:240] == 4'hD, i_payload[235:232] == 4'hD,
-        i_payload[227:224] == 4'hD, i_payload[219:216] == 4'hD, i_payload[211:208] == 4'hD,
-        i_payload[203:200] == 4'hD, i_payload[195:192] == 4'hD, i_payload[187:184] == 4'hD,
-        i_payload[179:176] == 4'hD, i_payload[171:168] == 4'hD, i_payload[163:160] == 4'hD,
-        i_payload[155:152] == 4'hD, i_payload[147:144] == 4'hD, i_payload[139:136] == 4'hD,
-        i_payload[131:128] == 4'hD, i_payload[123:120] == 4'hD, i_payload[115:112] == 4'hD,
-        i_payload[107:104] == 4'hD, i_payload[99:96] == 4'hD, i_payload[91:88] == 4'hD,
-        i_payload[83:80] == 4'hD, i_payload[75:72] == 4'hD, i_payload[67:64] == 4'hD,
-        i_payload[59:56] == 4'hD, i_payload[51:48] == 4'hD, i_payload[43:40] == 4'hD,
-        i_payload[35:32] == 4'hD, i_payload[27:24] == 4'hD, i_payload[19:16] == 4'hD,
-        i_payload[11:8] == 4'hD, i_payload[3:0] == 4'hD};
-    split_low_4 <= {i_payload[507:504] == 4'h4, i_payload[499:496] == 4'h4,
-        i_payload[491:488] == 4'h4, i_payload[483:480] == 4'h4, i_payload[475:472] == 4'h4,
-        i_payload[467:464] == 4'h4, i_payload[459:456] == 4'h4, i_payload[451:448] == 4'h4,
-        i_payload[443:440] == 4'h4, i_payload[435:432] == 4'h4, i_payload[427:424] == 4'h4,
-        i_payload[419:416] == 4'h4, i_payload[411:408] == 4'h4, i_payload[403:400] == 4'h4,
-        i_payload[395:392] == 4'h4, i_payload[387:384] == 4'h4, i_payload[379:376] == 4'h4,
-        i_payload[371:368] == 4'h4, i_payload[363:360] == 4'h4, i_payload[355:352] == 4'h4,
-        i_payload[347:344] == 4'h4, i_payload[339:336] == 4'h4, i_payload[331:328] == 4'h4,
-        i_payload[323:320] == 4'h4, i_payload[315:312] == 4'h4, i_payload[307:304] == 4'h4,
-        i_payload[299:296] == 4'h4, i_payload[291:288] == 4'h4, i_payload[283:280] == 4'h4,
-        i_payload[275:272] == 4'h4, i_payload[267:264] == 4'h4, i_payload[259:256] == 4'h4,
-        i_payload[251:248] == 4'h4, i_payload[243:240] == 4'h4, i_payload[235:232] == 4'h4,
-        i_payload[227:224] == 4'h4, i_payload[219:216] == 4'h4, i_payload[211:208] == 4'h4,
-        i_payload[203:200] == 4'h4, i_payload[195:192] == 4'h4, i_payload[187:184] == 4'h4,
-        i_payload[179:176] == 4'h4, i_payload[171:168] == 4'h4, i_payload[163:160] == 4'h4,
-        i_payload[155:152] == 4'h4, i_payload[147:144] == 4'h4, i_payload[139:136] == 4'h4,
-        i_payload[131:128] == 4'h4, i_payload[123:120] == 4'h4, i_payload[115:112] == 4'h4,
-        i_payload[107:104] == 4'h4, i_payload[99:96] == 4'h4, i_payload[91:88] == 4'h4,
-        i_payload[83:80] == 4'h4, i_payload[75:72] == 4'h4, i_payload[67:64] == 4'h4,
-        i_payload[59:56] == 4'h4, i_payload[51:48] == 4'h4, i_payload[43:40] == 4'h4,
-        i_payload[35:32] == 4'h4, i_payload[27:24] == 4'h4, i_payload[19:16] == 4'h4,
-        i_payload[11:8] == 4'h4, i_payload[3:0] == 4'h4};
-    split_high_014589CD <= {~i_payload[509], ~i_payload[501], ~i_payload[493], ~i_payload[485],
-        ~i_payload[477], ~i_payload[469], ~i_payload[461], ~i_payload[453], ~i_payload[445],
-        ~i_payload[437], ~i_payload[429], ~i_payload[421], ~i_payload[413], ~i_payload[405],
-        ~i_payload[397], ~i_payload[389], ~i_payload[381], ~i_payload[373], ~i_payload[365],
-        ~i_payload[357], ~i_payload[349], ~i_payload[341], ~i_payload[333], ~i_payload[325],
-        ~i_payload[317], ~i_payload[309], ~i_payload[301], ~i_payload[293], ~i_payload[285],
-        ~i_payload[277], ~i_payload[269], ~i_payload[261], ~i_payload[253], ~i_payload[245],
-        ~i_payload[237], ~i_payload[229], ~i_payload[221], ~i_payload[213], ~i_payload[205],
-        ~i_payload[197], ~i_payload[189], ~i_payload[181], ~i_payload[173], ~i_payload[165],
-        ~i_payload[157], ~i_payload[149], ~i_payload[141], ~i_payload[133], ~i_payload[125],
-        ~i_payload[117], ~i_payload[109], ~i_payload[101], ~i_payload[93], ~i_payload[85],
-        ~i_payload[77], ~i_payload[69], ~i_payload[61], ~i_payload[53], ~i_payload[45],
-        ~i_payload[37], ~i_payload[29], ~i_payload[21], ~i_payload[13], ~i_payload[5]};
-    split_high_048C <= {i_payload[509:508] == 2'b00, i_payload[501:500] == 2'b00,
-        i_payload[493:492] == 2'b00, i_payload[485:484] == 2'b00, i_payload[477:476] == 2'b00,
-        i_payload[469:468] == 2'b00, i_payload[461:460] == 2'b00, i_payload[453:452] == 2'b00,
-        i_payload[445:444] == 2'b00, i_payload[437:436] == 2'b00, i_payload[429:428] == 2'b00,
-        i_payload[421:420] == 2'b00, i_payload[413:412] == 2'b00, i_payload[405:404] == 2'b00,
-        i_payload[397:396] == 2'b00, i_payload[389:388] == 2'b00, i_payload[381:380] == 2'b00,
-        i_payload[373:372] == 2'b00, i_payload[365:364] == 2'b00, i_payload[357:356] == 2'b00,
-        i_payload[349:348] == 2'b00, i_payload[341:340] == 2'b00, i_payload[333:332] == 2'b00,
-        i_payload[325:324] == 2'b00, i_payload[317:316] == 2'b00, i_payload[309:308] == 2'b00,
-        i_payload[301:300] == 2'b00, i_payload[293:292] == 2'b00, i_payload[285:284] == 2'b00,
-        i_payload[277:276] == 2'b00, i_payload[269:268] == 2'b00, i_payload[261:260] == 2'b00,
-        i_payload[253:252] == 2'b00, i_payload[245:244] == 2'b00, i_payload[237:236] == 2'b00,
-        i_payload[229:228] == 2'b00, i_payload[221:220] == 2'b00, i_payload[213:212] == 2'b00,
-        i_payload[205:204] == 2'b00, i_payload[197:196] == 2'b00, i_payload[189:188] == 2'b00,
-        i_payload[181:180] == 2'b00, i_payload[173:172] == 2'b00, i_payload[165:164] == 2'b00,
-        i_payload[157:156] == 2'b00, i_payload[149:148] == 2'b00, i_payload[141:140] == 2'b00,
-        i_payload[133:132] == 2'b00, i_payload[125:124] == 2'b00, i_payload[117:116] == 2'b00,
-        i_payload[109:108] == 2'b00, i_payload[101:100] == 2'b00, i_payload[93:92] == 2'b00,
-        i_payload[85:84] == 2'b00, i_payload[77:76] == 2'b00, i_payload[69:68] == 2'b00,
-        i_payload[61:60] == 2'b00, i_payload[53:52] == 2'b00, i_payload[45:44] == 2'b00,
-        i_payload[37:36] == 2'b00, i_payload[29:28] == 2'b00, i_payload[21:20] == 2'b00,
-        i_payload[13:12] == 2'b00, i_payload[5:4] == 2'b00};
+    for (n = 0; n < 64; n = n + 1) begin
+      split_data_0[n] <= i_payload[8*n];
+      split_data_1[n] <= i_payload[8*n + 1];
+      split_data_2[n] <= i_payload[8*n + 2];
+      split_data_3[n] <= i_payload[8*n + 3];
+      split_data_4[n] <= i_payload[8*n + 4];
+      split_data_5[n] <= i_payload[8*n + 5];
+      split_data_6[n] <= i_payload[8*n + 6];
+      split_high_89AB[n] <= i_payload[8*n + 6 +: 2] == 2'b10;
+      split_high_89ABCDEF[n] <= i_payload[8*n + 7];
+      split_high_C[n] <= i_payload[8*n + 4 +: 4] == 4'hC;
+      split_low_23456789ABCDEF[n] <= i_payload[8*n + 1 +: 3] != 3'b000;
+      split_high_DE[n] <= (i_payload[8*n + 4 +: 4] == 4'hD) | (i_payload[8*n + 4 +: 4] == 4'hE);
+      split_high_F[n] <= i_payload[8*n + 4 +: 4] == 4'hF;
+      split_low_01234[n] <= (i_payload[8*n + 2 +: 2] == 2'b00) | (i_payload[8*n +: 4] == 4'h4);
+      split_high_E[n] <= i_payload[8*n + 4 +: 4] == 4'hE;
+      split_low_0[n] <= i_payload[8*n +: 4] == 4'h0;
+      split_low_D[n] <= i_payload[8*n +: 4] == 4'hD;
+      split_low_4[n] <= i_payload[8*n +: 4] == 4'h4;
+      split_high_014589CD[n] <= ~i_payload[8*n + 5];
+      split_high_048C[n] <= i_payload[8*n + 4 +: 2] == 2'b00;
+    end
     if (rst) begin
       split_before_E0 <= 3'b000;
       split_before_F0 <= 3'b000;
@@ -962,14 +537,13 @@ module utf8_validator_64_sequences (
   reg join_last;
   reg [2:0] join_before_joins;
   reg [2:0] join_before_needs;
-  reg [2:0] join_before_noncharacter;
   reg [2:0] join_before_high;
   initial begin
     join_valid = 1'b0; join_newest = 5'h0; join_joins = 64'h0; join_needs = 64'h0;
     join_high = 64'h0; join_refused = 64'h0; join_data_0 = 64'h0; join_data_1 = 64'h0;
     join_data_2 = 64'h0; join_data_3 = 64'h0; join_data_4 = 64'h0; join_data_5 = 64'h0;
     join_data_6 = 64'h0; join_last = 1'b0; join_before_joins = 3'b000; join_before_needs = 3'b000;
-    join_before_noncharacter = 3'b000; join_before_high = 3'b000;
+    join_before_high = 3'b000;
   end
 
   always @(posedge clk) begin
@@ -978,7 +552,6 @@ module utf8_validator_64_sequences (
       join_newest <= 5'h0;
       join_before_joins <= 3'b000;
       join_before_needs <= 3'b000;
-      join_before_noncharacter <= 3'b000;
       join_before_high <= 3'b000;
     end else begin
       join_valid <= link_valid;
@@ -986,7 +559,6 @@ module utf8_validator_64_sequences (
       if (join_valid) begin
         join_before_joins <= join_last ? 3'b000 : join_joins[63:61];
         join_before_needs <= join_last ? 3'b000 : join_needs[63:61];
-        join_before_noncharacter <= join_last ? 3'b000 : {1'b0, join_before_noncharacter[2:1]};
         join_before_high <= join_last ? 3'b000 : join_high[63:61];
       end
     end
@@ -1008,16 +580,14 @@ module utf8_validator_64_sequences (
 
   // Stage 5, end: whether a token ends with a byte
   initial begin
-    end_valid = 1'b0; end_newest = 5'h0; end_bad = 65'h0; end_noncharacter = 65'h0;
-    end_at_least_2 = 65'h0; end_at_least_3 = 65'h0; end_cut = 65'h0; end_last = 1'b0;
-    end_data_0 = 64'h0; end_data_1 = 64'h0; end_data_2 = 64'h0; end_data_3 = 64'h0;
-    end_data_4 = 64'h0; end_data_5 = 64'h0; end_data_6 = 64'h0; end_before_data_0 = 3'b000;
-    end_before_data_1 = 3'b000; end_before_data_2 = 3'b000; end_before_data_3 = 3'b000;
-    end_before_data_4 = 3'b000; end_before_data_5 = 3'b000; end_before_data_6 = 3'b000;
+    end_valid = 1'b0; end_newest = 5'h0; end_bad = 65'h0; end_at_least_2 = 65'h0;
+    end_at_least_3 = 65'h0; end_cut = 65'h0; end_last = 1'b0; end_data_0 = 64'h0;
+    end_data_1 = 64'h0; end_data_2 = 64'h0; end_data_3 = 64'h0; end_data_4 = 64'h0;
+    end_data_5 = 64'h0; end_data_6 = 64'h0; end_before_data_0 = 3'b000; end_before_data_1 = 3'b000;
+    end_before_data_2 = 3'b000; end_before_data_3 = 3'b000; end_before_data_4 = 3'b000;
+    end_before_data_5 = 3'b000; end_before_data_6 = 3'b000;
   end
 
-  wire [64:0] end_noncharacter_next = {join_joins, join_before_joins[2]} &
-      ~{join_needs, join_before_needs[2]} & {64'h0, join_before_noncharacter[2]};
   always @(posedge clk) begin
     if (rst) begin
       end_valid <= 1'b0;
@@ -1043,10 +613,8 @@ module utf8_validator_64_sequences (
       end
     end
     end_bad <= {join_high, join_before_high[2]} & ~{join_needs[63] & ~join_last, join_joins} &
-        (~{join_joins, join_before_joins[2]} | {join_needs, join_before_needs[2]} |
-            end_noncharacter_next) &
+        (~{join_joins, join_before_joins[2]} | {join_needs, join_before_needs[2]}) &
         {64'hFFFFFFFFFFFFFFFF, join_before_needs[2]};
-    end_noncharacter <= end_noncharacter_next;
     end_at_least_2 <= {join_joins, join_before_joins[2]};
     end_at_least_3 <= {join_joins, join_before_joins[2]} &
         {join_joins[62:0], join_before_joins[2:1]};
@@ -1060,9 +628,6 @@ module utf8_validator_64_sequences (
     end_data_5 <= join_data_5;
     end_data_6 <= join_data_6;
   end
-
-  // Outputs
-  assign end_beyond_next = 65'h0;
 endmodule
 
 module utf8_validator_64_first_error (
@@ -1071,11 +636,9 @@ module utf8_validator_64_first_error (
   input wire end_valid,
   input wire [4:0] end_newest,
   input wire [64:0] end_bad,
-  input wire [64:0] end_noncharacter,
   input wire [64:0] end_at_least_2,
   input wire [64:0] end_at_least_3,
   input wire [64:0] end_cut,
-  input wire [64:0] end_beyond_next,
   input wire end_last,
   input wire [63:0] end_data_0,
   input wire [63:0] end_data_1,
@@ -1106,39 +669,6 @@ module utf8_validator_64_first_error (
   output reg tally_fails
 );
 
-  // Registers that an earlier stage reads
-  reg [12:0] search_7_unfinished;
-  reg [1:0] search_7_found_error;
-  reg [9:0] search_7_found_lane;
-  reg [23:0] search_7_found_rest;
-  initial begin
-    search_7_unfinished = 13'h0; search_7_found_error = 2'b00; search_7_found_lane = 10'h0;
-    search_7_found_rest = 24'h0;
-  end
-
-  reg found_unfinished;
-  reg [12:0] search_8_unfinished;
-  reg [1:0] found_unfinished_more;
-  reg found_error;
-  reg [5:0] found_lane;
-  reg [1:0] found_more;
-  initial begin
-    found_unfinished = 1'b0; search_8_unfinished = 13'h0; found_unfinished_more = 2'b00;
-    found_error = 1'b0; found_lane = 6'h0; found_more = 2'b00;
-  end
-
-  always @(posedge clk) begin
-    found_unfinished <= search_7_unfinished[0];
-    search_8_unfinished <= search_7_unfinished;
-    found_unfinished_more <= search_7_unfinished[12:11];
-    found_error <= search_7_found_error[0] | search_7_found_error[1];
-    found_lane <= {~search_7_found_error[0],
-        (search_7_found_lane[4:0] & {5{search_7_found_error[0]}}) |
-            (search_7_found_lane[9:5] & ~{5{search_7_found_error[0]}})};
-    found_more <= (search_7_found_rest[11:10] & {2{search_7_found_error[0]}}) |
-        (search_7_found_rest[23:22] & ~{2{search_7_found_error[0]}});
-  end
-
   // Stage 6, search_5: the first error of more lanes
   reg search_5_valid;
   reg [4:0] search_5_newest;
@@ -1153,7 +683,8 @@ module utf8_validator_64_first_error (
     search_5_found_rest = 192'h0;
   end
 
-  always @(posedge clk) begin
+  always @(posedge clk) begin : search_5_valid_loops
+    integer n;
     if (rst) begin
       search_5_valid <= 1'b0;
       search_5_newest <= 5'h0;
@@ -1164,357 +695,33 @@ module utf8_validator_64_first_error (
     search_5_last <= end_last;
     search_5_unfinished <= {end_at_least_3[0], end_at_least_2[0], end_before_data_6[2],
         end_before_data_5[2], end_before_data_4[2], end_before_data_3[2], end_before_data_2[2],
-        end_before_data_1[2], end_before_data_0[2], end_beyond_next[0], end_cut[0],
-        end_noncharacter[0], end_bad[0]};
-    search_5_found_error <= {end_bad[61] | end_bad[62] | end_bad[63] | end_bad[64],
-        end_bad[57] | end_bad[58] | end_bad[59] | end_bad[60],
-        end_bad[53] | end_bad[54] | end_bad[55] | end_bad[56],
-        end_bad[49] | end_bad[50] | end_bad[51] | end_bad[52],
-        end_bad[45] | end_bad[46] | end_bad[47] | end_bad[48],
-        end_bad[41] | end_bad[42] | end_bad[43] | end_bad[44],
-        end_bad[37] | end_bad[38] | end_bad[39] | end_bad[40],
-        end_bad[33] | end_bad[34] | end_bad[35] | end_bad[36],
-        end_bad[29] | end_bad[30] | end_bad[31] | end_bad[32],
-        end_bad[25] | end_bad[26] | end_bad[27] | end_bad[28],
-        end_bad[21] | end_bad[22] | end_bad[23] | end_bad[24],
-        end_bad[17] | end_bad[18] | end_bad[19] | end_bad[20],
-        end_bad[13] | end_bad[14] | end_bad[15] | end_bad[16],
-        end_bad[9] | end_bad[10] | end_bad[11] | end_bad[12],
-        end_bad[5] | end_bad[6] | end_bad[7] | end_bad[8],
-        end_bad[1] | end_bad[2] | end_bad[3] | end_bad[4]};
-    search_5_found_lane <= {~(end_bad[61] | end_bad[62]),
-        (~end_bad[61] & (end_bad[61] | end_bad[62])) |
-            (~end_bad[63] & ~(end_bad[61] | end_bad[62])),
-        ~(end_bad[57] | end_bad[58]),
-        (~end_bad[57] & (end_bad[57] | end_bad[58])) |
-            (~end_bad[59] & ~(end_bad[57] | end_bad[58])),
-        ~(end_bad[53] | end_bad[54]),
-        (~end_bad[53] & (end_bad[53] | end_bad[54])) |
-            (~end_bad[55] & ~(end_bad[53] | end_bad[54])),
-        ~(end_bad[49] | end_bad[50]),
-        (~end_bad[49] & (end_bad[49] | end_bad[50])) |
-            (~end_bad[51] & ~(end_bad[49] | end_bad[50])),
-        ~(end_bad[45] | end_bad[46]),
-        (~end_bad[45] & (end_bad[45] | end_bad[46])) |
-            (~end_bad[47] & ~(end_bad[45] | end_bad[46])),
-        ~(end_bad[41] | end_bad[42]),
-        (~end_bad[41] & (end_bad[41] | end_bad[42])) |
-            (~end_bad[43] & ~(end_bad[41] | end_bad[42])),
-        ~(end_bad[37] | end_bad[38]),
-        (~end_bad[37] & (end_bad[37] | end_bad[38])) |
-            (~end_bad[39] & ~(end_bad[37] | end_bad[38])),
-        ~(end_bad[33] | end_bad[34]),
-        (~end_bad[33] & (end_bad[33] | end_bad[34])) |
-            (~end_bad[35] & ~(end_bad[33] | end_bad[34])),
-        ~(end_bad[29] | end_bad[30]),
-        (~end_bad[29] & (end_bad[29] | end_bad[30])) |
-            (~end_bad[31] & ~(end_bad[29] | end_bad[30])),
-        ~(end_bad[25] | end_bad[26]),
-        (~end_bad[25] & (end_bad[25] | end_bad[26])) |
-            (~end_bad[27] & ~(end_bad[25] | end_bad[26])),
-        ~(end_bad[21] | end_bad[22]),
-        (~end_bad[21] & (end_bad[21] | end_bad[22])) |
-            (~end_bad[23] & ~(end_bad[21] | end_bad[22])),
-        ~(end_bad[17] | end_bad[18]),
-        (~end_bad[17] & (end_bad[17] | end_bad[18])) |
-            (~end_bad[19] & ~(end_bad[17] | end_bad[18])),
-        ~(end_bad[13] | end_bad[14]),
-        (~end_bad[13] & (end_bad[13] | end_bad[14])) |
-            (~end_bad[15] & ~(end_bad[13] | end_bad[14])),
-        ~(end_bad[9] | end_bad[10]),
-        (~end_bad[9] & (end_bad[9] | end_bad[10])) | (~end_bad[11] & ~(end_bad[9] | end_bad[10])),
-        ~(end_bad[5] | end_bad[6]),
-        (~end_bad[5] & (end_bad[5] | end_bad[6])) | (~end_bad[7] & ~(end_bad[5] | end_bad[6])),
-        ~(end_bad[1] | end_bad[2]),
-        (~end_bad[1] & (end_bad[1] | end_bad[2])) | (~end_bad[3] & ~(end_bad[1] | end_bad[2]))};
-    search_5_found_rest <= {((({end_at_least_3[61], end_at_least_2[61], end_data_6[60],
-        end_data_5[60], end_data_4[60], end_data_3[60], end_data_2[60], end_data_1[60],
-        end_data_0[60], end_beyond_next[61], end_cut[61], end_noncharacter[61]} &
-        {12{end_bad[61]}}) |
-        ({end_at_least_3[62], end_at_least_2[62], end_data_6[61], end_data_5[61], end_data_4[61],
-            end_data_3[61], end_data_2[61], end_data_1[61], end_data_0[61], end_beyond_next[62],
-            end_cut[62], end_noncharacter[62]} &
-            ~{12{end_bad[61]}})) &
-        {12{end_bad[61] | end_bad[62]}}) |
-        ((({end_at_least_3[63], end_at_least_2[63], end_data_6[62], end_data_5[62], end_data_4[62],
-            end_data_3[62], end_data_2[62], end_data_1[62], end_data_0[62], end_beyond_next[63],
-            end_cut[63], end_noncharacter[63]} &
-            {12{end_bad[63]}}) |
-            ({end_at_least_3[64], end_at_least_2[64], end_data_6[63], end_data_5[63],
-                end_data_4[63], end_data_3[63], end_data_2[63], end_data_1[63], end_data_0[63],
-                end_beyond_next[64], end_cut[64], end_noncharacter[64]} &
-                ~{12{end_bad[63]}})) &
-            ~{12{end_bad[61] | end_bad[62]}}),
-        ((({end_at_least_3[57], end_at_least_2[57], end_data_6[56], end_data_5[56], end_data_4[56],
-            end_data_3[56], end_data_2[56], end_data_1[56], end_data_0[56], end_beyond_next[57],
-            end_cut[57], end_noncharacter[57]} &
-            {12{end_bad[57]}}) |
-            ({end_at_least_3[58], end_at_least_2[58], end_data_6[57], end_data_5[57],
-                end_data_4[57], end_data_3[57], end_data_2[57], end_data_1[57], end_data_0[57],
-                end_beyond_next[58], end_cut[58], end_noncharacter[58]} &
-                ~{12{end_bad[57]}})) &
-            {12{end_bad[57] | end_bad[58]}}) |
-            ((({end_at_least_3[59], end_at_least_2[59], end_data_6[58], end_data_5[58],
-                end_data_4[58], end_data_3[58], end_data_2[58], end_data_1[58], end_data_0[58],
-                end_beyond_next[59], end_cut[59], end_noncharacter[59]} &
-                {12{end_bad[59]}}) |
-                ({end_at_least_3[60], end_at_least_2[60], end_data_6[59], end_data_5[59],
-                    end_data_4[59], end_data_3[59], end_data_2[59], end_data_1[59], end_data_0[59],
-                    end_beyond_next[60], end_cut[60], end_noncharacter[60]} &
-                    ~{12{end_bad[59]}})) &
-                ~{12{end_bad[57] | end_bad[58]}}),
-        ((({end_at_least_3[53], end_at_least_2[53], end_data_6[52], end_data_5[52], end_data_4[52],
-            end_data_3[52], end_data_2[52], end_data_1[52], end_data_0[52], end_beyond_next[53],
-            end_cut[53], end_noncharacter[53]} &
-            {12{end_bad[53]}}) |
-            ({end_at_least_3[54], end_at_least_2[54], end_data_6[53], end_data_5[53],
-                end_data_4[53], end_data_3[53], end_data_2[53], end_data_1[53], end_data_0[53],
-                end_beyond_next[54], end_cut[54], end_noncharacter[54]} &
-                ~{12{end_bad[53]}})) &
-            {12{end_bad[53] | end_bad[54]}}) |
-            ((({end_at_least_3[55], end_at_least_2[55], end_data_6[54], end_data_5[54],
-                end_data_4[54], end_data_3[54], end_data_2[54], end_data_1[54], end_data_0[54],
-                end_beyond_next[55], end_cut[55], end_noncharacter[55]} &
-                {12{end_bad[55]}}) |
-                ({end_at_least_3[56], end_at_least_2[56], end_data_6[55], end_data_5[55],
-                    end_data_4[55], end_data_3[55], end_data_2[55], end_data_1[55], end_data_0[55],
-                    end_beyond_next[56], end_cut[56], end_noncharacter[56]} &
-                    ~{12{end_bad[55]}})) &
-                ~{12{end_bad[53] | end_bad[54]}}),
-        ((({end_at_least_3[49], end_at_least_2[49], end_data_6[48], end_data_5[48], end_data_4[48],
-            end_data_3[48], end_data_2[48], end_data_1[48], end_data_0[48], end_beyond_next[49],
-            end_cut[49], end_noncharacter[49]} &
-            {12{end_bad[49]}}) |
-            ({end_at_least_3[50], end_at_least_2[50], end_data_6[49], end_data_5[49],
-                end_data_4[49], end_data_3[49], end_data_2[49], end_data_1[49], end_data_0[49],
-                end_beyond_next[50], end_cut[50], end_noncharacter[50]} &
-                ~{12{end_bad[49]}})) &
-            {12{end_bad[49] | end_bad[50]}}) |
-            ((({end_at_least_3[51], end_at_least_2[51], end_data_6[50], end_data_5[50],
-                end_data_4[50], end_data_3[50], end_data_2[50], end_data_1[50], end_data_0[50],
-                end_beyond_next[51], end_cut[51], end_noncharacter[51]} &
-                {12{end_bad[51]}}) |
-                ({end_at_least_3[52], end_at_least_2[52], end_data_6[51], end_data_5[51],
-                    end_data_4[51], end_data_3[51], end_data_2[51], end_data_1[51], end_data_0[51],
-                    end_beyond_next[52], end_cut[52], end_noncharacter[52]} &
-                    ~{12{end_bad[51]}})) &
-                ~{12{end_bad[49] | end_bad[50]}}),
-        ((({end_at_least_3[45], end_at_least_2[45], end_data_6[44], end_data_5[44], end_data_4[44],
-            end_data_3[44], end_data_2[44], end_data_1[44], end_data_0[44], end_beyond_next[45],
-            end_cut[45], end_noncharacter[45]} &
-            {12{end_bad[45]}}) |
-            ({end_at_least_3[46], end_at_least_2[46], end_data_6[45], end_data_5[45],
-                end_data_4[45], end_data_3[45], end_data_2[45], end_data_1[45], end_data_0[45],
-                end_beyond_next[46], end_cut[46], end_noncharacter[46]} &
-                ~{12{end_bad[45]}})) &
-            {12{end_bad[45] | end_bad[46]}}) |
-            ((({end_at_least_3[47], end_at_least_2[47], end_data_6[46], end_data_5[46],
-                end_data_4[46], end_data_3[46], end_data_2[46], end_data_1[46], end_data_0[46],
-                end_beyond_next[47], end_cut[47], end_noncharacter[47]} &
-                {12{end_bad[47]}}) |
-                ({end_at_least_3[48], end_at_least_2[48], end_data_6[47], end_data_5[47],
-                    end_data_4[47], end_data_3[47], end_data_2[47], end_data_1[47], end_data_0[47],
-                    end_beyond_next[48], end_cut[48], end_noncharacter[48]} &
-                    ~{12{end_bad[47]}})) &
-                ~{12{end_bad[45] | end_bad[46]}}),
-        ((({end_at_least_3[41], end_at_least_2[41], end_data_6[40], end_data_5[40], end_data_4[40],
-            end_data_3[40], end_data_2[40], end_data_1[40], end_data_0[40], end_beyond_next[41],
-            end_cut[41], end_noncharacter[41]} &
-            {12{end_bad[41]}}) |
-            ({end_at_least_3[42], end_at_least_2[42], end_data_6[41], end_data_5[41],
-                end_data_4[41], end_data_3[41], end_data_2[41], end_data_1[41], end_data_0[41],
-                end_beyond_next[42], end_cut[42], end_noncharacter[42]} &
-                ~{12{end_bad[41]}})) &
-            {12{end_bad[41] | end_bad[42]}}) |
-            ((({end_at_least_3[43], end_at_least_2[43], end_data_6[42], end_data_5[42],
-                end_data_4[42], end_data_3[42], end_data_2[42], end_data_1[42], end_data_0[42],
-                end_beyond_next[43], end_cut[43], end_noncharacter[43]} &
-                {12{end_bad[43]}}) |
-                ({end_at_least_3[44], end_at_least_2[44], end_data_6[43], end_data_5[43],
-                    end_data_4[43], end_data_3[43], end_data_2[43], end_data_1[43], end_data_0[43],
-                    end_beyond_next[44], end_cut[44], end_noncharacter[44]} &
-                    ~{12{end_bad[43]}})) &
-                ~{12{end_bad[41] | end_bad[42]}}),
-        ((({end_at_least_3[37], end_at_least_2[37], end_data_6[36], end_data_5[36], end_data_4[36],
-            end_data_3[36], end_data_2[36], end_data_1[36], end_data_0[36], end_beyond_next[37],
-            end_cut[37], end_noncharacter[37]} &
-            {12{end_bad[37]}}) |
-            ({end_at_least_3[38], end_at_least_2[38], end_data_6[37], end_data_5[37],
-                end_data_4[37], end_data_3[37], end_data_2[37], end_data_1[37], end_data_0[37],
-                end_beyond_next[38], end_cut[38], end_noncharacter[38]} &
-                ~{12{end_bad[37]}})) &
-            {12{end_bad[37] | end_bad[38]}}) |
-            ((({end_at_least_3[39], end_at_least_2[39], end_data_6[38], end_data_5[38],
-                end_data_4[38], end_data_3[38], end_data_2[38], end_data_1[38], end_data_0[38],
-                end_beyond_next[39], end_cut[39], end_noncharacter[39]} &
-                {12{end_bad[39]}}) |
-                ({end_at_least_3[40], end_at_least_2[40], end_data_6[39], end_data_5[39],
-                    end_data_4[39], end_data_3[39], end_data_2[39], end_data_1[39], end_data_0[39],
-                    end_beyond_next[40], end_cut[40], end_noncharacter[40]} &
-                    ~{12{end_bad[39]}})) &
-                ~{12{end_bad[37] | end_bad[38]}}),
-        ((({end_at_least_3[33], end_at_least_2[33], end_data_6[32], end_data_5[32], end_data_4[32],
-            end_data_3[32], end_data_2[32], end_data_1[32], end_data_0[32], end_beyond_next[33],
-            end_cut[33], end_noncharacter[33]} &
-            {12{end_bad[33]}}) |
-            ({end_at_least_3[34], end_at_least_2[34], end_data_6[33], end_data_5[33],
-                end_data_4[33], end_data_3[33], end_data_2[33], end_data_1[33], end_data_0[33],
-                end_beyond_next[34], end_cut[34], end_noncharacter[34]} &
-                ~{12{end_bad[33]}})) &
-            {12{end_bad[33] | end_bad[34]}}) |
-            ((({end_at_least_3[35], end_at_least_2[35], end_data_6[34], end_data_5[34],
-                end_data_4[34], end_data_3[34], end_data_2[34], end_data_1[34], end_data_0[34],
-                end_beyond_next[35], end_cut[35], end_noncharacter[35]} &
-                {12{end_bad[35]}}) |
-                ({end_at_least_3[36], end_at_least_2[36], end_data_6[35], end_data_5[35],
-                    end_data_4[35], end_data_3[35], end_data_2[35], end_data_1[35], end_data_0[35],
-                    end_beyond_next[36], end_cut[36], end_noncharacter[36]} &
-                    ~{12{end_bad[35]}})) &
-                ~{12{end_bad[33] | end_bad[34]}}),
-        ((({end_at_least_3[29], end_at_least_2[29], end_data_6[28], end_data_5[28], end_data_4[28],
-            end_data_3[28], end_data_2[28], end_data_1[28], end_data_0[28], end_beyond_next[29],
-            end_cut[29], end_noncharacter[29]} &
-            {12{end_bad[29]}}) |
-            ({end_at_least_3[30], end_at_least_2[30], end_data_6[29], end_data_5[29],
-                end_data_4[29], end_data_3[29], end_data_2[29], end_data_1[29], end_data_0[29],
-                end_beyond_next[30], end_cut[30], end_noncharacter[30]} &
-                ~{12{end_bad[29]}})) &
-            {12{end_bad[29] | end_bad[30]}}) |
-            ((({end_at_least_3[31], end_at_least_2[31], end_data_6[30], end_data_5[30],
-                end_data_4[30], end_data_3[30], end_data_2[30], end_data_1[30], end_data_0[30],
-                end_beyond_next[31], end_cut[31], end_noncharacter[31]} &
-                {12{end_bad[31]}}) |
-                ({end_at_least_3[32], end_at_least_2[32], end_data_6[31], end_data_5[31],
-                    end_data_4[31], end_data_3[31], end_data_2[31], end_data_1[31], end_data_0[31],
-                    end_beyond_next[32], end_cut[32], end_noncharacter[32]} &
-                    ~{12{end_bad[31]}})) &
-                ~{12{end_bad[29] | end_bad[30]}}),
-        ((({end_at_least_3[25], end_at_least_2[25], end_data_6[24], end_data_5[24], end_data_4[24],
-            end_data_3[24], end_data_2[24], end_data_1[24], end_data_0[24], end_beyond_next[25],
-            end_cut[25], end_noncharacter[25]} &
-            {12{end_bad[25]}}) |
-            ({end_at_least_3[26], end_at_least_2[26], end_data_6[25], end_data_5[25],
-                end_data_4[25], end_data_3[25], end_data_2[25], end_data_1[25], end_data_0[25],
-                end_beyond_next[26], end_cut[26], end_noncharacter[26]} &
-                ~{12{end_bad[25]}})) &
-            {12{end_bad[25] | end_bad[26]}}) |
-            ((({end_at_least_3[27], end_at_least_2[27], end_data_6[26], end_data_5[26],
-                end_data_4[26], end_data_3[26], end_data_2[26], end_data_1[26], end_data_0[26],
-                end_beyond_next[27], end_cut[27], end_noncharacter[27]} &
-                {12{end_bad[27]}}) |
-                ({end_at_least_3[28], end_at_least_2[28], end_data_6[27], end_data_5[27],
-                    end_data_4[27], end_data_3[27], end_data_2[27], end_data_1[27], end_data_0[27],
-                    end_beyond_next[28], end_cut[28], end_noncharacter[28]} &
-                    ~{12{end_bad[27]}})) &
-                ~{12{end_bad[25] | end_bad[26]}}),
-        ((({end_at_least_3[21], end_at_least_2[21], end_data_6[20], end_data_5[20], end_data_4[20],
-            end_data_3[20], end_data_2[20], end_data_1[20], end_data_0[20], end_beyond_next[21],
-            end_cut[21], end_noncharacter[21]} &
-            {12{end_bad[21]}}) |
-            ({end_at_least_3[22], end_at_least_2[22], end_data_6[21], end_data_5[21],
-                end_data_4[21], end_data_3[21], end_data_2[21], end_data_1[21], end_data_0[21],
-                end_beyond_next[22], end_cut[22], end_noncharacter[22]} &
-                ~{12{end_bad[21]}})) &
-            {12{end_bad[21] | end_bad[22]}}) |
-            ((({end_at_least_3[23], end_at_least_2[23], end_data_6[22], end_data_5[22],
-                end_data_4[22], end_data_3[22], end_data_2[22], end_data_1[22], end_data_0[22],
-                end_beyond_next[23], end_cut[23], end_noncharacter[23]} &
-                {12{end_bad[23]}}) |
-                ({end_at_least_3[24], end_at_least_2[24], end_data_6[23], end_data_5[23],
-                    end_data_4[23], end_data_3[23], end_data_2[23], end_data_1[23], end_data_0[23],
-                    end_beyond_next[24], end_cut[24], end_noncharacter[24]} &
-                    ~{12{end_bad[23]}})) &
-                ~{12{end_bad[21] | end_bad[22]}}),
-        ((({end_at_least_3[17], end_at_least_2[17], end_data_6[16], end_data_5[16], end_data_4[16],
-            end_data_3[16], end_data_2[16], end_data_1[16], end_data_0[16], end_beyond_next[17],
-            end_cut[17], end_noncharacter[17]} &
-            {12{end_bad[17]}}) |
-            ({end_at_least_3[18], end_at_least_2[18], end_data_6[17], end_data_5[17],
-                end_data_4[17], end_data_3[17], end_data_2[17], end_data_1[17], end_data_0[17],
-                end_beyond_next[18], end_cut[18], end_noncharacter[18]} &
-                ~{12{end_bad[17]}})) &
-            {12{end_bad[17] | end_bad[18]}}) |
-            ((({end_at_least_3[19], end_at_least_2[19], end_data_6[18], end_data_5[18],
-                end_data_4[18], end_data_3[18], end_data_2[18], end_data_1[18], end_data_0[18],
-                end_beyond_next[19], end_cut[19], end_noncharacter[19]} &
-                {12{end_bad[19]}}) |
-                ({end_at_least_3[20], end_at_least_2[20], end_data_6[19], end_data_5[19],
-                    end_data_4[19], end_data_3[19], end_data_2[19], end_data_1[19], end_data_0[19],
-                    end_beyond_next[20], end_cut[20], end_noncharacter[20]} &
-                    ~{12{end_bad[19]}})) &
-                ~{12{end_bad[17] | end_bad[18]}}),
-        ((({end_at_least_3[13], end_at_least_2[13], end_data_6[12], end_data_5[12], end_data_4[12],
-            end_data_3[12], end_data_2[12], end_data_1[12], end_data_0[12], end_beyond_next[13],
-            end_cut[13], end_noncharacter[13]} &
-            {12{end_bad[13]}}) |
-            ({end_at_least_3[14], end_at_least_2[14], end_data_6[13], end_data_5[13],
-                end_data_4[13], end_data_3[13], end_data_2[13], end_data_1[13], end_data_0[13],
-                end_beyond_next[14], end_cut[14], end_noncharacter[14]} &
-                ~{12{end_bad[13]}})) &
-            {12{end_bad[13] | end_bad[14]}}) |
-            ((({end_at_least_3[15], end_at_least_2[15], end_data_6[14], end_data_5[14],
-                end_data_4[14], end_data_3[14], end_data_2[14], end_data_1[14], end_data_0[14],
-                end_beyond_next[15], end_cut[15], end_noncharacter[15]} &
-                {12{end_bad[15]}}) |
-                ({end_at_least_3[16], end_at_least_2[16], end_data_6[15], end_data_5[15],
-                    end_data_4[15], end_data_3[15], end_data_2[15], end_data_1[15], end_data_0[15],
-                    end_beyond_next[16], end_cut[16], end_noncharacter[16]} &
-                    ~{12{end_bad[15]}})) &
-                ~{12{end_bad[13] | end_bad[14]}}),
-        ((({end_at_least_3[9], end_at_least_2[9], end_data_6[8], end_data_5[8], end_data_4[8],
-            end_data_3[8], end_data_2[8], end_data_1[8], end_data_0[8], end_beyond_next[9],
-            end_cut[9], end_noncharacter[9]} &
-            {12{end_bad[9]}}) |
-            ({end_at_least_3[10], end_at_least_2[10], end_data_6[9], end_data_5[9], end_data_4[9],
-                end_data_3[9], end_data_2[9], end_data_1[9], end_data_0[9], end_beyond_next[10],
-                end_cut[10], end_noncharacter[10]} &
-                ~{12{end_bad[9]}})) &
-            {12{end_bad[9] | end_bad[10]}}) |
-            ((({end_at_least_3[11], end_at_least_2[11], end_data_6[10], end_data_5[10],
-                end_data_4[10], end_data_3[10], end_data_2[10], end_data_1[10], end_data_0[10],
-                end_beyond_next[11], end_cut[11], end_noncharacter[11]} &
-                {12{end_bad[11]}}) |
-                ({end_at_least_3[12], end_at_least_2[12], end_data_6[11], end_data_5[11],
-                    end_data_4[11], end_data_3[11], end_data_2[11], end_data_1[11], end_data_0[11],
-                    end_beyond_next[12], end_cut[12], end_noncharacter[12]} &
-                    ~{12{end_bad[11]}})) &
-                ~{12{end_bad[9] | end_bad[10]}}),
-        ((({end_at_least_3[5], end_at_least_2[5], end_data_6[4], end_data_5[4], end_data_4[4],
-            end_data_3[4], end_data_2[4], end_data_1[4], end_data_0[4], end_beyond_next[5],
-            end_cut[5], end_noncharacter[5]} &
-            {12{end_bad[5]}}) |
-            ({end_at_least_3[6], end_at_least_2[6], end_data_6[5], end_data_5[5], end_data_4[5],
-                end_data_3[5], end_data_2[5], end_data_1[5], end_data_0[5], end_beyond_next[6],
-                end_cut[6], end_noncharacter[6]} &
-                ~{12{end_bad[5]}})) &
-            {12{end_bad[5] | end_bad[6]}}) |
-            ((({end_at_least_3[7], end_at_least_2[7], end_data_6[6], end_data_5[6], end_data_4[6],
-                end_data_3[6], end_data_2[6], end_data_1[6], end_data_0[6], end_beyond_next[7],
-                end_cut[7], end_noncharacter[7]} &
-                {12{end_bad[7]}}) |
-                ({end_at_least_3[8], end_at_least_2[8], end_data_6[7], end_data_5[7], end_data_4[7],
-                    end_data_3[7], end_data_2[7], end_data_1[7], end_data_0[7], end_beyond_next[8],
-                    end_cut[8], end_noncharacter[8]} &
-                    ~{12{end_bad[7]}})) &
-                ~{12{end_bad[5] | end_bad[6]}}),
-        ((({end_at_least_3[1], end_at_least_2[1], end_data_6[0], end_data_5[0], end_data_4[0],
-            end_data_3[0], end_data_2[0], end_data_1[0], end_data_0[0], end_beyond_next[1],
-            end_cut[1], end_noncharacter[1]} &
-            {12{end_bad[1]}}) |
-            ({end_at_least_3[2], end_at_least_2[2], end_data_6[1], end_data_5[1], end_data_4[1],
-                end_data_3[1], end_data_2[1], end_data_1[1], end_data_0[1], end_beyond_next[2],
-                end_cut[2], end_noncharacter[2]} &
-                ~{12{end_bad[1]}})) &
-            {12{end_bad[1] | end_bad[2]}}) |
-            ((({end_at_least_3[3], end_at_least_2[3], end_data_6[2], end_data_5[2], end_data_4[2],
-                end_data_3[2], end_data_2[2], end_data_1[2], end_data_0[2], end_beyond_next[3],
-                end_cut[3], end_noncharacter[3]} &
-                {12{end_bad[3]}}) |
-                ({end_at_least_3[4], end_at_least_2[4], end_data_6[3], end_data_5[3], end_data_4[3],
-                    end_data_3[3], end_data_2[3], end_data_1[3], end_data_0[3], end_beyond_next[4],
-                    end_cut[4], end_noncharacter[4]} &
-                    ~{12{end_bad[3]}})) &
-                ~{12{end_bad[1] | end_bad[2]}})};
+        end_before_data_1[2], end_before_data_0[2], 1'b0, end_cut[0], 1'b0, end_bad[0]};
+    for (n = 0; n < 16; n = n + 1) begin
+      search_5_found_error[n] <= end_bad[4*n + 1] | end_bad[4*n + 2] | end_bad[4*n + 3] |
+          end_bad[4*n + 4];
+      search_5_found_lane[2*n +: 2] <= {~(end_bad[4*n + 1] | end_bad[4*n + 2]),
+          (~end_bad[4*n + 1] & (end_bad[4*n + 1] | end_bad[4*n + 2])) |
+              (~end_bad[4*n + 3] & ~(end_bad[4*n + 1] | end_bad[4*n + 2]))};
+      search_5_found_rest[12*n +: 12] <= ((({end_at_least_3[4*n + 1], end_at_least_2[4*n + 1],
+          end_data_6[4*n], end_data_5[4*n], end_data_4[4*n], end_data_3[4*n], end_data_2[4*n],
+          end_data_1[4*n], end_data_0[4*n], 1'b0, end_cut[4*n + 1], 1'b0} &
+          {12{end_bad[4*n + 1]}}) |
+          ({end_at_least_3[4*n + 2], end_at_least_2[4*n + 2], end_data_6[4*n + 1],
+              end_data_5[4*n + 1], end_data_4[4*n + 1], end_data_3[4*n + 1], end_data_2[4*n + 1],
+              end_data_1[4*n + 1], end_data_0[4*n + 1], 1'b0, end_cut[4*n + 2], 1'b0} &
+              ~{12{end_bad[4*n + 1]}})) &
+          {12{end_bad[4*n + 1] | end_bad[4*n + 2]}}) |
+          ((({end_at_least_3[4*n + 3], end_at_least_2[4*n + 3], end_data_6[4*n + 2],
+              end_data_5[4*n + 2], end_data_4[4*n + 2], end_data_3[4*n + 2], end_data_2[4*n + 2],
+              end_data_1[4*n + 2], end_data_0[4*n + 2], 1'b0, end_cut[4*n + 3], 1'b0} &
+              {12{end_bad[4*n + 3]}}) |
+              ({end_at_least_3[4*n + 4], end_at_least_2[4*n + 4], end_data_6[4*n + 3],
+                  end_data_5[4*n + 3], end_data_4[4*n + 3], end_data_3[4*n + 3],
+                  end_data_2[4*n + 3], end_data_1[4*n + 3], end_data_0[4*n + 3], 1'b0,
+                  end_cut[4*n + 4], 1'b0} &
+                  ~{12{end_bad[4*n + 3]}})) &
+              ~{12{end_bad[4*n + 1] | end_bad[4*n + 2]}});
+    end
   end
 
   // Stage 7, search_6: the first error of more lanes
@@ -1531,7 +738,8 @@ module utf8_validator_64_first_error (
     search_6_found_rest = 48'h0;
   end
 
-  always @(posedge clk) begin
+  always @(posedge clk) begin : search_6_valid_loops
+    integer n;
     if (rst) begin
       search_6_valid <= 1'b0;
       search_6_newest <= 5'h0;
@@ -1541,81 +749,40 @@ module utf8_validator_64_first_error (
     end
     search_6_last <= search_5_last;
     search_6_unfinished <= search_5_unfinished;
-    search_6_found_error <= {search_5_found_error[12] | search_5_found_error[13] |
-        search_5_found_error[14] | search_5_found_error[15],
-        search_5_found_error[8] | search_5_found_error[9] | search_5_found_error[10] |
-            search_5_found_error[11],
-        search_5_found_error[4] | search_5_found_error[5] | search_5_found_error[6] |
-            search_5_found_error[7],
-        search_5_found_error[0] | search_5_found_error[1] | search_5_found_error[2] |
-            search_5_found_error[3]};
-    search_6_found_lane <= {~(search_5_found_error[12] | search_5_found_error[13]),
-        ({~search_5_found_error[12],
-            (search_5_found_lane[25:24] & {2{search_5_found_error[12]}}) |
-                (search_5_found_lane[27:26] & ~{2{search_5_found_error[12]}})} &
-            {3{search_5_found_error[12] | search_5_found_error[13]}}) |
-            ({~search_5_found_error[14],
-                (search_5_found_lane[29:28] & {2{search_5_found_error[14]}}) |
-                    (search_5_found_lane[31:30] & ~{2{search_5_found_error[14]}})} &
-                ~{3{search_5_found_error[12] | search_5_found_error[13]}}),
-        ~(search_5_found_error[8] | search_5_found_error[9]),
-        ({~search_5_found_error[8],
-            (search_5_found_lane[17:16] & {2{search_5_found_error[8]}}) |
-                (search_5_found_lane[19:18] & ~{2{search_5_found_error[8]}})} &
-            {3{search_5_found_error[8] | search_5_found_error[9]}}) |
-            ({~search_5_found_error[10],
-                (search_5_found_lane[21:20] & {2{search_5_found_error[10]}}) |
-                    (search_5_found_lane[23:22] & ~{2{search_5_found_error[10]}})} &
-                ~{3{search_5_found_error[8] | search_5_found_error[9]}}),
-        ~(search_5_found_error[4] | search_5_found_error[5]),
-        ({~search_5_found_error[4],
-            (search_5_found_lane[9:8] & {2{search_5_found_error[4]}}) |
-                (search_5_found_lane[11:10] & ~{2{search_5_found_error[4]}})} &
-            {3{search_5_found_error[4] | search_5_found_error[5]}}) |
-            ({~search_5_found_error[6],
-                (search_5_found_lane[13:12] & {2{search_5_found_error[6]}}) |
-                    (search_5_found_lane[15:14] & ~{2{search_5_found_error[6]}})} &
-                ~{3{search_5_found_error[4] | search_5_found_error[5]}}),
-        ~(search_5_found_error[0] | search_5_found_error[1]),
-        ({~search_5_found_error[0],
-            (search_5_found_lane[1:0] & {2{search_5_found_error[0]}}) |
-                (search_5_found_lane[3:2] & ~{2{search_5_found_error[0]}})} &
-            {3{search_5_found_error[0] | search_5_found_error[1]}}) |
-            ({~search_5_found_error[2],
-                (search_5_found_lane[5:4] & {2{search_5_found_error[2]}}) |
-                    (search_5_found_lane[7:6] & ~{2{search_5_found_error[2]}})} &
-                ~{3{search_5_found_error[0] | search_5_found_error[1]}})};
-    search_6_found_rest <= {(((search_5_found_rest[155:144] & {12{search_5_found_error[12]}}) |
-        (search_5_found_rest[167:156] & ~{12{search_5_found_error[12]}})) &
-        {12{search_5_found_error[12] | search_5_found_error[13]}}) |
-        (((search_5_found_rest[179:168] & {12{search_5_found_error[14]}}) |
-            (search_5_found_rest[191:180] & ~{12{search_5_found_error[14]}})) &
-            ~{12{search_5_found_error[12] | search_5_found_error[13]}}),
-        (((search_5_found_rest[107:96] & {12{search_5_found_error[8]}}) |
-            (search_5_found_rest[119:108] & ~{12{search_5_found_error[8]}})) &
-            {12{search_5_found_error[8] | search_5_found_error[9]}}) |
-            (((search_5_found_rest[131:120] & {12{search_5_found_error[10]}}) |
-                (search_5_found_rest[143:132] & ~{12{search_5_found_error[10]}})) &
-                ~{12{search_5_found_error[8] | search_5_found_error[9]}}),
-        (((search_5_found_rest[59:48] & {12{search_5_found_error[4]}}) |
-            (search_5_found_rest[71:60] & ~{12{search_5_found_error[4]}})) &
-            {12{search_5_found_error[4] | search_5_found_error[5]}}) |
-            (((search_5_found_rest[83:72] & {12{search_5_found_error[6]}}) |
-                (search_5_found_rest[95:84] & ~{12{search_5_found_error[6]}})) &
-                ~{12{search_5_found_error[4] | search_5_found_error[5]}}),
-        (((search_5_found_rest[11:0] & {12{search_5_found_error[0]}}) |
-            (search_5_found_rest[23:12] & ~{12{search_5_found_error[0]}})) &
-            {12{search_5_found_error[0] | search_5_found_error[1]}}) |
-            (((search_5_found_rest[35:24] & {12{search_5_found_error[2]}}) |
-                (search_5_found_rest[47:36] & ~{12{search_5_found_error[2]}})) &
-                ~{12{search_5_found_error[0] | search_5_found_error[1]}})};
+    for (n = 0; n < 4; n = n + 1) begin
+      search_6_found_error[n] <= search_5_found_error[4*n] | search_5_found_error[4*n + 1] |
+          search_5_found_error[4*n + 2] | search_5_found_error[4*n + 3];
+      search_6_found_lane[4*n +: 4] <= {~(search_5_found_error[4*n] |
+          search_5_found_error[4*n + 1]),
+          ({~search_5_found_error[4*n],
+              (search_5_found_lane[8*n +: 2] & {2{search_5_found_error[4*n]}}) |
+                  (search_5_found_lane[8*n + 2 +: 2] & ~{2{search_5_found_error[4*n]}})} &
+              {3{search_5_found_error[4*n] | search_5_found_error[4*n + 1]}}) |
+              ({~search_5_found_error[4*n + 2],
+                  (search_5_found_lane[8*n + 4 +: 2] & {2{search_5_found_error[4*n + 2]}}) |
+                      (search_5_found_lane[8*n + 6 +: 2] & ~{2{search_5_found_error[4*n + 2]}})} &
+                  ~{3{search_5_found_error[4*n] | search_5_found_error[4*n + 1]}})};
+      search_6_found_rest[12*n +: 12] <= (((search_5_found_rest[48*n +: 12] &
+          {12{search_5_found_error[4*n]}}) |
+          (search_5_found_rest[48*n + 12 +: 12] & ~{12{search_5_found_error[4*n]}})) &
+          {12{search_5_found_error[4*n] | search_5_found_error[4*n + 1]}}) |
+          (((search_5_found_rest[48*n + 24 +: 12] & {12{search_5_found_error[4*n + 2]}}) |
+              (search_5_found_rest[48*n + 36 +: 12] & ~{12{search_5_found_error[4*n + 2]}})) &
+              ~{12{search_5_found_error[4*n] | search_5_found_error[4*n + 1]}});
+    end
   end
 
   // Stage 8, search_7: the first error of more lanes
   reg search_7_valid;
   reg search_7_last;
+  reg [12:0] search_7_unfinished;
+  reg [1:0] search_7_found_error;
+  reg [9:0] search_7_found_lane;
+  reg [23:0] search_7_found_rest;
   initial begin
-    search_7_valid = 1'b0; search_7_last = 1'b0; search_7_newest = 5'h0;
+    search_7_valid = 1'b0; search_7_last = 1'b0; search_7_unfinished = 13'h0;
+    search_7_found_error = 2'b00; search_7_found_lane = 10'h0; search_7_found_rest = 24'h0;
+    search_7_newest = 5'h0;
   end
 
   always @(posedge clk) begin
@@ -1646,9 +813,13 @@ module utf8_validator_64_first_error (
   reg search_8_valid;
   reg [4:0] search_8_newest;
   reg search_8_last;
+  reg [12:0] search_8_unfinished;
+  reg search_8_found_error;
+  reg [5:0] search_8_found_lane;
   reg [11:0] search_8_found_rest;
   initial begin
     search_8_valid = 1'b0; search_8_newest = 5'h0; search_8_last = 1'b0;
+    search_8_unfinished = 13'h0; search_8_found_error = 1'b0; search_8_found_lane = 6'h0;
     search_8_found_rest = 12'h0;
   end
 
@@ -1661,6 +832,11 @@ module utf8_validator_64_first_error (
       search_8_newest <= search_7_newest;
     end
     search_8_last <= search_7_last;
+    search_8_unfinished <= search_7_unfinished;
+    search_8_found_error <= search_7_found_error[0] | search_7_found_error[1];
+    search_8_found_lane <= {~search_7_found_error[0],
+        (search_7_found_lane[4:0] & {5{search_7_found_error[0]}}) |
+            (search_7_found_lane[9:5] & ~{5{search_7_found_error[0]}})};
     search_8_found_rest <= (search_7_found_rest[11:0] & {12{search_7_found_error[0]}}) |
         (search_7_found_rest[23:12] & ~{12{search_7_found_error[0]}});
   end
@@ -1695,17 +871,17 @@ module utf8_validator_64_first_error (
     end
     locate_begins <= locate_text_begins;
     locate_ends_unit <= 1'b1;
-    locate_wrong <= search_8_valid & (found_unfinished | found_error);
-    locate_before_unit <= found_unfinished |
-        (~(|found_lane[5:2]) &
-            ((found_more[0] & (found_lane[1:0] == 2'b00)) |
-                (found_more[1] & ((found_lane[1:0] == 2'b00) | (found_lane[1:0] == 2'b01)))) &
-            ~found_unfinished);
-    locate_place <= found_lane & ~{6{found_unfinished}};
-    locate_back <= ({found_unfinished_more, 1'b1} & {3{found_unfinished}}) |
-        ({1'b0, found_more} & ~{3{found_unfinished}});
-    locate_of_kind <= (search_8_unfinished[10:1] & {10{found_unfinished}}) |
-        (search_8_found_rest[9:0] & ~{10{found_unfinished}});
+    locate_wrong <= search_8_valid & (search_8_unfinished[0] | search_8_found_error);
+    locate_before_unit <= search_8_unfinished[0] |
+        (~(|search_8_found_lane[5:2]) &
+            ((search_8_found_rest[10] & (search_8_found_lane[1:0] == 2'b00)) |
+                (search_8_found_rest[11] & ~search_8_found_lane[1])) &
+            ~search_8_unfinished[0]);
+    locate_place <= search_8_found_lane & ~{6{search_8_unfinished[0]}};
+    locate_back <= ({search_8_unfinished[12:11], 1'b1} & {3{search_8_unfinished[0]}}) |
+        ({1'b0, search_8_found_rest[11:10]} & ~{3{search_8_unfinished[0]}});
+    locate_of_kind <= (search_8_unfinished[10:1] & {10{search_8_unfinished[0]}}) |
+        (search_8_found_rest[9:0] & ~{10{search_8_unfinished[0]}});
     locate_last <= search_8_last;
   end
 
@@ -1762,11 +938,8 @@ module utf8_validator_64_first_error (
         locate_place[1] ^ ((locate_back[1] & ~locate_back[2]) | locate_back[2]) ^ logic_2,
         locate_place[0] ^ ((locate_back[0] & ~locate_back[1]) | locate_back[2])};
     count_borrow <= ~locate_place[2] &
-        ((locate_back[0] & (locate_place[1:0] == 2'b00)) |
-            (locate_back[1] & ((locate_place[1:0] == 2'b00) | (locate_place[1:0] == 2'b01))) |
-            (locate_back[2] &
-                ((locate_place[1:0] == 2'b00) | (locate_place[1:0] == 2'b01) |
-                    (locate_place[1:0] == 2'b10))));
+        ((locate_back[0] & (locate_place[1:0] == 2'b00)) | (locate_back[1] & ~locate_place[1]) |
+            (locate_back[2] & (~locate_place[1] | (locate_place[1:0] == 2'b10))));
     count_high <= locate_place[5:3];
     count_of_kind <= locate_of_kind[2:0];
     count_high_89ABCD <= ~locate_of_kind[9] | (locate_of_kind[9:8] == 2'b10);
@@ -1916,14 +1089,16 @@ module utf8_validator_64_memory (
 );
 
   // Memory, chunk_0
-  // With attributes: copies near their loads. The attributes keep Vivado and Quartus
-  // from merging them, and the redundant term of their next value keeps Yosys from it.
+  // Registers with attributes are copies near their loads. The attributes keep Vivado
+  // and Quartus from merging them; a redundant term in their next value, Yosys.
   reg [3:0] chunk_0_next;
   (* keep = "true", dont_merge *) reg chunk_0_writes;
   (* keep = "true", dont_merge *) reg [3:0] chunk_0_place;
   initial begin
     chunk_0_writes = 1'b0; chunk_0_place = 4'h0;
   end
+  // Memory is read without a clock, at a registered address: distributed RAM, or
+  // block RAM that contains the address register.
   reg [159:0] chunk_0_memory [0:15];
   initial begin : chunk_0_memory_zeros
     integer n;
@@ -1947,14 +1122,16 @@ module utf8_validator_64_memory (
   end
 
   // Memory, chunk_1
-  // With attributes: copies near their loads. The attributes keep Vivado and Quartus
-  // from merging them, and the redundant term of their next value keeps Yosys from it.
+  // Registers with attributes are copies near their loads. The attributes keep Vivado
+  // and Quartus from merging them; a redundant term in their next value, Yosys.
   reg [3:0] chunk_1_next;
   (* keep = "true", dont_merge *) reg chunk_1_writes;
   (* keep = "true", dont_merge *) reg [3:0] chunk_1_place;
   initial begin
     chunk_1_writes = 1'b0; chunk_1_place = 4'h0;
   end
+  // Memory is read without a clock, at a registered address: distributed RAM, or
+  // block RAM that contains the address register.
   reg [159:0] chunk_1_memory [0:15];
   initial begin : chunk_1_memory_zeros
     integer n;
@@ -1978,14 +1155,16 @@ module utf8_validator_64_memory (
   end
 
   // Memory, chunk_2
-  // With attributes: copies near their loads. The attributes keep Vivado and Quartus
-  // from merging them, and the redundant term of their next value keeps Yosys from it.
+  // Registers with attributes are copies near their loads. The attributes keep Vivado
+  // and Quartus from merging them; a redundant term in their next value, Yosys.
   reg [3:0] chunk_2_next;
   (* keep = "true", dont_merge *) reg chunk_2_writes;
   (* keep = "true", dont_merge *) reg [3:0] chunk_2_place;
   initial begin
     chunk_2_writes = 1'b0; chunk_2_place = 4'h0;
   end
+  // Memory is read without a clock, at a registered address: distributed RAM, or
+  // block RAM that contains the address register.
   reg [159:0] chunk_2_memory [0:15];
   initial begin : chunk_2_memory_zeros
     integer n;
@@ -2009,14 +1188,16 @@ module utf8_validator_64_memory (
   end
 
   // Memory, chunk_3
-  // With attributes: copies near their loads. The attributes keep Vivado and Quartus
-  // from merging them, and the redundant term of their next value keeps Yosys from it.
+  // Registers with attributes are copies near their loads. The attributes keep Vivado
+  // and Quartus from merging them; a redundant term in their next value, Yosys.
   reg [3:0] chunk_3_next;
   (* keep = "true", dont_merge *) reg chunk_3_writes;
   (* keep = "true", dont_merge *) reg [3:0] chunk_3_place;
   initial begin
     chunk_3_writes = 1'b0; chunk_3_place = 4'h0;
   end
+  // Memory is read without a clock, at a registered address: distributed RAM, or
+  // block RAM that contains the address register.
   reg [96:0] chunk_3_memory [0:15];
   initial begin : chunk_3_memory_zeros
     integer n;
@@ -2040,14 +1221,16 @@ module utf8_validator_64_memory (
   end
 
   // Memory, chunk_4
-  // With attributes: copies near their loads. The attributes keep Vivado and Quartus
-  // from merging them, and the redundant term of their next value keeps Yosys from it.
+  // Registers with attributes are copies near their loads. The attributes keep Vivado
+  // and Quartus from merging them; a redundant term in their next value, Yosys.
   reg [3:0] chunk_4_next;
   (* keep = "true", dont_merge *) reg chunk_4_writes;
   (* keep = "true", dont_merge *) reg [3:0] chunk_4_place;
   initial begin
     chunk_4_writes = 1'b0; chunk_4_place = 4'h0;
   end
+  // Memory is read without a clock, at a registered address: distributed RAM, or
+  // block RAM that contains the address register.
   reg [35:0] chunk_4_memory [0:15];
   initial begin : chunk_4_memory_zeros
     integer n;
@@ -2142,18 +1325,11 @@ module utf8_validator_64_flow_control (
     next = 5'h1; flips_if_ready = 5'h0; next_1 = 5'h1; flips_if_ready_1 = 5'h0; accepts = 1'b0;
   end
 
-  wire logic_1 = (search_7_newest[1:0] == 2'b00) | (search_7_newest[1:0] == 2'b10);
-  wire logic_2 = (search_7_newest[1:0] == 2'b01) | (search_7_newest[1:0] == 2'b10);
-  wire logic_3 = (search_7_newest[1:0] == 2'b01) | (search_7_newest[1:0] == 2'b11);
-  wire logic_4 = (search_7_newest[1:0] == 2'b00) | (search_7_newest[1:0] == 2'b01);
-  wire [5:0] logic_5 = {split_newest, ready} + {~next, 1'b1};
-  wire ready_next = (outstanding == 5'h1E) | (outstanding == 5'h1F) | (outstanding == 5'h0) |
-      (outstanding == 5'h1) | (outstanding == 5'h2) | (outstanding == 5'h3) |
-      (outstanding == 5'h4) | (outstanding == 5'h5) | (outstanding == 5'h6) |
-      (outstanding == 5'h7) | (outstanding == 5'h8) | (outstanding == 5'h9) |
-      (outstanding == 5'hA) | (outstanding == 5'hB) | (outstanding == 5'hC) |
-      ((outstanding == 5'hD) & ~ready);
-  wire [3:0] logic_6 = ({4{odd_second}} & flips_after & {4{o_valid & o_ready}}) |
+  wire logic_1 = (search_7_newest[1:0] == 2'b01) | (search_7_newest[1:0] == 2'b10);
+  wire [5:0] logic_2 = {split_newest, ready} + {~next, 1'b1};
+  wire ready_next = (outstanding[4:3] == 2'b00) | (outstanding[4:2] == 3'b010) |
+      (outstanding == 5'hC) | (outstanding[4:1] == 4'hF) | ((outstanding == 5'hD) & ~ready);
+  wire [3:0] logic_3 = ({4{odd_second}} & flips_after & {4{o_valid & o_ready}}) |
       ({4{odd_first}} & flips_same & ~{4{o_valid & o_ready}});
   always @(posedge clk) begin
     if (rst) begin
@@ -2192,14 +1368,12 @@ module utf8_validator_64_flow_control (
           ((search_7_newest[1:0] == 2'b11) & (&search_7_newest[3:2])),
           search_7_newest[3] ^ ((search_7_newest[1:0] == 2'b11) & search_7_newest[2]),
           search_7_newest[2] ^ (search_7_newest[1:0] == 2'b11),
-          logic_2,
-          logic_1};
+          logic_1,
+          ~search_7_newest[0]};
       differs_0 <= {arriving_0[4] != next[4],
           arriving_0[3:2] != next[3:2],
           arriving_0[1:0] != next[1:0]};
-      arriving_1 <= {search_7_newest[4:2],
-          (search_7_newest[1:0] == 2'b10) | (search_7_newest[1:0] == 2'b11),
-          logic_3};
+      arriving_1 <= search_7_newest;
       differs_1 <= {arriving_1[4] != next[4],
           arriving_1[3:2] != next[3:2],
           arriving_1[1:0] != next[1:0]};
@@ -2208,24 +1382,25 @@ module utf8_validator_64_flow_control (
           search_7_newest[3] ^ ((search_7_newest[1:0] == 2'b00) & ~search_7_newest[2]),
           search_7_newest[2] ^ (search_7_newest[1:0] == 2'b00),
           (search_7_newest[1:0] == 2'b00) | (search_7_newest[1:0] == 2'b11),
-          logic_1};
+          ~search_7_newest[0]};
       differs_2 <= {arriving_2[4] != next[4],
           arriving_2[3:2] != next[3:2],
           arriving_2[1:0] != next[1:0]};
-      arriving_3 <= {search_7_newest[4] ^ (logic_4 & (&(~search_7_newest[3:2]))),
-          search_7_newest[3] ^ (logic_4 & ~search_7_newest[2]),
-          search_7_newest[2] ^ logic_4,
-          logic_4,
-          logic_3};
+      arriving_3 <= {search_7_newest[4] ^ (~search_7_newest[1] & (&(~search_7_newest[3:2]))),
+          search_7_newest[3] ^ (~search_7_newest[1] & ~search_7_newest[2]),
+          search_7_newest[2] ^ ~search_7_newest[1],
+          ~search_7_newest[1],
+          search_7_newest[0]};
       differs_3 <= {arriving_3[4] != next[4],
           arriving_3[3:2] != next[3:2],
           arriving_3[1:0] != next[1:0]};
       arriving_4 <= {search_7_newest[4] ^
-          ((logic_4 | (search_7_newest[1:0] == 2'b10)) & (&(~search_7_newest[3:2]))),
-          search_7_newest[3] ^ ((logic_4 | (search_7_newest[1:0] == 2'b10)) & ~search_7_newest[2]),
-          search_7_newest[2] ^ (logic_4 | (search_7_newest[1:0] == 2'b10)),
-          logic_2,
-          logic_1};
+          ((~search_7_newest[1] | (search_7_newest[1:0] == 2'b10)) & (&(~search_7_newest[3:2]))),
+          search_7_newest[3] ^
+              ((~search_7_newest[1] | (search_7_newest[1:0] == 2'b10)) & ~search_7_newest[2]),
+          search_7_newest[2] ^ (~search_7_newest[1] | (search_7_newest[1:0] == 2'b10)),
+          logic_1,
+          ~search_7_newest[0]};
       differs_4 <= {arriving_4[4] != next[4],
           arriving_4[3:2] != next[3:2],
           arriving_4[1:0] != next[1:0]};
@@ -2250,15 +1425,15 @@ module utf8_validator_64_flow_control (
           1'b1} &
           {4{next[0]}}) |
           ({&next[3:1], &next[2:1], next[1], 1'b1} & ~{4{next[0]}});
-      outstanding <= logic_5[5:1];
+      outstanding <= logic_2[5:1];
       ready <= ready_next;
       o_valid <= (second & o_valid & o_ready) | (first & ~(o_valid & o_ready));
       next <= ((next ^ flips_if_ready) & {5{o_ready}}) | (next & ~{5{o_ready}});
-      flips_if_ready <= {logic_6, (second & o_valid & o_ready) | (first & ~(o_valid & o_ready))};
+      flips_if_ready <= {logic_3, (second & o_valid & o_ready) | (first & ~(o_valid & o_ready))};
       next_1 <= ((next ^ flips_if_ready) & {5{o_ready}}) |
           (((next_1 & flips_if_ready) | (next & ~flips_if_ready)) & ~{5{o_ready}});
-      flips_if_ready_1 <= {logic_6, (second & o_valid & o_ready) | (first & ~(o_valid & o_ready))} |
-          ({logic_6, (second & o_valid & o_ready) | (first & ~(o_valid & o_ready))} &
+      flips_if_ready_1 <= {logic_3, (second & o_valid & o_ready) | (first & ~(o_valid & o_ready))} |
+          ({logic_3, (second & o_valid & o_ready) | (first & ~(o_valid & o_ready))} &
               flips_if_ready_1);
       accepts <= ready_next | (ready_next & accepts);
     end

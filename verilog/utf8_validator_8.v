@@ -8,7 +8,7 @@
 // clk, rst         clock; synchronous reset, active high
 // s_axis_*         beats in, AXI4-Stream. A text begins in a new beat; tlast marks its last one.
 //   tdata          bytes, the first one lowest
-//   tkeep          a bit for each byte, whether there is one: all, or with tlast the first ones
+//   tkeep          a bit for each byte: all are set, or with tlast the first ones
 // m_axis_*         the same beats out, and with tlast a verdict about their text
 //   tuser[0]       error: the text is not well-formed
 //   tuser[3:1]     kind of its first error:
@@ -19,16 +19,16 @@
 //                  4 surrogate
 //                  5 out-of-range
 //                  6 truncated
-//                  7 noncharacter
-//   tuser[35:4]    offset: how many bytes of the text are before it; all ones if they are more
+//                  7 noncharacter, never with this profile
+//   tuser[35:4]    offset: bytes of the text before it; saturates at all ones
 //
 // Without tlast, tuser is zero. While m_axis_tvalid is low, the other outputs but s_axis_tready
 // are don't care.
 //
 // Throughput: one beat in every cycle while the consumer is ready; a stalled cycle costs one cycle.
 // s_axis_tready is low during reset and in the first cycle after it.
-// Latency: what is known of a beat is at the output 13 cycles after the beat was taken. Cycles in
-// which m_axis_tvalid is high and m_axis_tready low are not counted.
+// Latency: a beat comes out 13 cycles after it was accepted. Cycles in which m_axis_tvalid is high
+// and m_axis_tready low are not counted.
 //
 // Reset: from the first clock edge with reset to the first one without it, s_axis_tready and
 // m_axis_tvalid are low. Registers have initial values, too, except the read addresses of memories,
@@ -37,6 +37,9 @@
 // s_axis_tvalid or m_axis_tready, outputs may be x until a reset.
 //
 // Modules, registers and wires have the names of the Amaranth source, where they have one there.
+// (a & c) | (b & ~c) is a multiplexer in plain gates, where a clock enable or a reset would be
+// slower.
+// a ^ {..., &a[1:0], a[0], 1'b1} is a + 1 without a carry chain.
 //
 // Lint waivers:
 //   DECLFILENAME: the file may have any name
@@ -81,11 +84,9 @@ module utf8_validator_8 (
   wire end_valid;
   wire [4:0] end_newest;
   wire [8:0] end_bad;
-  wire [8:0] end_noncharacter;
   wire [8:0] end_at_least_2;
   wire [8:0] end_at_least_3;
   wire [8:0] end_cut;
-  wire [8:0] end_beyond_next;
   wire end_last;
   wire [7:0] end_data_0;
   wire [7:0] end_data_1;
@@ -142,11 +143,9 @@ module utf8_validator_8 (
     .end_valid(end_valid),
     .end_newest(end_newest),
     .end_bad(end_bad),
-    .end_noncharacter(end_noncharacter),
     .end_at_least_2(end_at_least_2),
     .end_at_least_3(end_at_least_3),
     .end_cut(end_cut),
-    .end_beyond_next(end_beyond_next),
     .end_last(end_last),
     .end_data_0(end_data_0),
     .end_data_1(end_data_1),
@@ -170,11 +169,9 @@ module utf8_validator_8 (
     .end_valid(end_valid),
     .end_newest(end_newest),
     .end_bad(end_bad),
-    .end_noncharacter(end_noncharacter),
     .end_at_least_2(end_at_least_2),
     .end_at_least_3(end_at_least_3),
     .end_cut(end_cut),
-    .end_beyond_next(end_beyond_next),
     .end_last(end_last),
     .end_data_0(end_data_0),
     .end_data_1(end_data_1),
@@ -267,11 +264,9 @@ module utf8_validator_8_sequences (
   output reg end_valid,
   output reg [4:0] end_newest,
   output reg [8:0] end_bad,
-  output reg [8:0] end_noncharacter,
   output reg [8:0] end_at_least_2,
   output reg [8:0] end_at_least_3,
   output reg [8:0] end_cut,
-  output wire [8:0] end_beyond_next,
   output reg end_last,
   output reg [7:0] end_data_0,
   output reg [7:0] end_data_1,
@@ -328,116 +323,33 @@ module utf8_validator_8_sequences (
     split_valid = 1'b0; split_newest = 5'h0;
   end
 
-  always @(posedge clk) begin
+  always @(posedge clk) begin : split_beat_loops
+    integer n;
     split_beat <= i_payload;
     split_last <= i_payload[72];
     split_there <= i_payload[71:64];
-    split_data_0 <= {i_payload[56], i_payload[48], i_payload[40], i_payload[32], i_payload[24],
-        i_payload[16], i_payload[8], i_payload[0]};
-    split_data_1 <= {i_payload[57], i_payload[49], i_payload[41], i_payload[33], i_payload[25],
-        i_payload[17], i_payload[9], i_payload[1]};
-    split_data_2 <= {i_payload[58], i_payload[50], i_payload[42], i_payload[34], i_payload[26],
-        i_payload[18], i_payload[10], i_payload[2]};
-    split_data_3 <= {i_payload[59], i_payload[51], i_payload[43], i_payload[35], i_payload[27],
-        i_payload[19], i_payload[11], i_payload[3]};
-    split_data_4 <= {i_payload[60], i_payload[52], i_payload[44], i_payload[36], i_payload[28],
-        i_payload[20], i_payload[12], i_payload[4]};
-    split_data_5 <= {i_payload[61], i_payload[53], i_payload[45], i_payload[37], i_payload[29],
-        i_payload[21], i_payload[13], i_payload[5]};
-    split_data_6 <= {i_payload[62], i_payload[54], i_payload[46], i_payload[38], i_payload[30],
-        i_payload[22], i_payload[14], i_payload[6]};
-    split_high_89AB <= {i_payload[63:62] == 2'b10,
-        i_payload[55:54] == 2'b10,
-        i_payload[47:46] == 2'b10,
-        i_payload[39:38] == 2'b10,
-        i_payload[31:30] == 2'b10,
-        i_payload[23:22] == 2'b10,
-        i_payload[15:14] == 2'b10,
-        i_payload[7:6] == 2'b10};
-    split_high_89ABCDEF <= {i_payload[63], i_payload[55], i_payload[47], i_payload[39],
-        i_payload[31], i_payload[23], i_payload[15], i_payload[7]};
-    split_high_C <= {i_payload[63:60] == 4'hC,
-        i_payload[55:52] == 4'hC,
-        i_payload[47:44] == 4'hC,
-        i_payload[39:36] == 4'hC,
-        i_payload[31:28] == 4'hC,
-        i_payload[23:20] == 4'hC,
-        i_payload[15:12] == 4'hC,
-        i_payload[7:4] == 4'hC};
-    split_low_23456789ABCDEF <= ~{i_payload[59:57] == 3'b000,
-        i_payload[51:49] == 3'b000,
-        i_payload[43:41] == 3'b000,
-        i_payload[35:33] == 3'b000,
-        i_payload[27:25] == 3'b000,
-        i_payload[19:17] == 3'b000,
-        i_payload[11:9] == 3'b000,
-        i_payload[3:1] == 3'b000};
-    split_high_DE <= {(i_payload[63:60] == 4'hD) | (i_payload[63:60] == 4'hE),
-        (i_payload[55:52] == 4'hD) | (i_payload[55:52] == 4'hE),
-        (i_payload[47:44] == 4'hD) | (i_payload[47:44] == 4'hE),
-        (i_payload[39:36] == 4'hD) | (i_payload[39:36] == 4'hE),
-        (i_payload[31:28] == 4'hD) | (i_payload[31:28] == 4'hE),
-        (i_payload[23:20] == 4'hD) | (i_payload[23:20] == 4'hE),
-        (i_payload[15:12] == 4'hD) | (i_payload[15:12] == 4'hE),
-        (i_payload[7:4] == 4'hD) | (i_payload[7:4] == 4'hE)};
-    split_high_F <= {i_payload[63:60] == 4'hF,
-        i_payload[55:52] == 4'hF,
-        i_payload[47:44] == 4'hF,
-        i_payload[39:36] == 4'hF,
-        i_payload[31:28] == 4'hF,
-        i_payload[23:20] == 4'hF,
-        i_payload[15:12] == 4'hF,
-        i_payload[7:4] == 4'hF};
-    split_low_01234 <= {(i_payload[59:58] == 2'b00) | (i_payload[59:56] == 4'h4),
-        (i_payload[51:50] == 2'b00) | (i_payload[51:48] == 4'h4),
-        (i_payload[43:42] == 2'b00) | (i_payload[43:40] == 4'h4),
-        (i_payload[35:34] == 2'b00) | (i_payload[35:32] == 4'h4),
-        (i_payload[27:26] == 2'b00) | (i_payload[27:24] == 4'h4),
-        (i_payload[19:18] == 2'b00) | (i_payload[19:16] == 4'h4),
-        (i_payload[11:10] == 2'b00) | (i_payload[11:8] == 4'h4),
-        (i_payload[3:2] == 2'b00) | (i_payload[3:0] == 4'h4)};
-    split_high_E <= {i_payload[63:60] == 4'hE,
-        i_payload[55:52] == 4'hE,
-        i_payload[47:44] == 4'hE,
-        i_payload[39:36] == 4'hE,
-        i_payload[31:28] == 4'hE,
-        i_payload[23:20] == 4'hE,
-        i_payload[15:12] == 4'hE,
-        i_payload[7:4] == 4'hE};
-    split_low_0 <= {i_payload[59:56] == 4'h0,
-        i_payload[51:48] == 4'h0,
-        i_payload[43:40] == 4'h0,
-        i_payload[35:32] == 4'h0,
-        i_payload[27:24] == 4'h0,
-        i_payload[19:16] == 4'h0,
-        i_payload[11:8] == 4'h0,
-        i_payload[3:0] == 4'h0};
-    split_low_D <= {i_payload[59:56] == 4'hD,
-        i_payload[51:48] == 4'hD,
-        i_payload[43:40] == 4'hD,
-        i_payload[35:32] == 4'hD,
-        i_payload[27:24] == 4'hD,
-        i_payload[19:16] == 4'hD,
-        i_payload[11:8] == 4'hD,
-        i_payload[3:0] == 4'hD};
-    split_low_4 <= {i_payload[59:56] == 4'h4,
-        i_payload[51:48] == 4'h4,
-        i_payload[43:40] == 4'h4,
-        i_payload[35:32] == 4'h4,
-        i_payload[27:24] == 4'h4,
-        i_payload[19:16] == 4'h4,
-        i_payload[11:8] == 4'h4,
-        i_payload[3:0] == 4'h4};
-    split_high_014589CD <= {~i_payload[61], ~i_payload[53], ~i_payload[45], ~i_payload[37],
-        ~i_payload[29], ~i_payload[21], ~i_payload[13], ~i_payload[5]};
-    split_high_048C <= {i_payload[61:60] == 2'b00,
-        i_payload[53:52] == 2'b00,
-        i_payload[45:44] == 2'b00,
-        i_payload[37:36] == 2'b00,
-        i_payload[29:28] == 2'b00,
-        i_payload[21:20] == 2'b00,
-        i_payload[13:12] == 2'b00,
-        i_payload[5:4] == 2'b00};
+    for (n = 0; n < 8; n = n + 1) begin
+      split_data_0[n] <= i_payload[8*n];
+      split_data_1[n] <= i_payload[8*n + 1];
+      split_data_2[n] <= i_payload[8*n + 2];
+      split_data_3[n] <= i_payload[8*n + 3];
+      split_data_4[n] <= i_payload[8*n + 4];
+      split_data_5[n] <= i_payload[8*n + 5];
+      split_data_6[n] <= i_payload[8*n + 6];
+      split_high_89AB[n] <= i_payload[8*n + 6 +: 2] == 2'b10;
+      split_high_89ABCDEF[n] <= i_payload[8*n + 7];
+      split_high_C[n] <= i_payload[8*n + 4 +: 4] == 4'hC;
+      split_low_23456789ABCDEF[n] <= i_payload[8*n + 1 +: 3] != 3'b000;
+      split_high_DE[n] <= (i_payload[8*n + 4 +: 4] == 4'hD) | (i_payload[8*n + 4 +: 4] == 4'hE);
+      split_high_F[n] <= i_payload[8*n + 4 +: 4] == 4'hF;
+      split_low_01234[n] <= (i_payload[8*n + 2 +: 2] == 2'b00) | (i_payload[8*n +: 4] == 4'h4);
+      split_high_E[n] <= i_payload[8*n + 4 +: 4] == 4'hE;
+      split_low_0[n] <= i_payload[8*n +: 4] == 4'h0;
+      split_low_D[n] <= i_payload[8*n +: 4] == 4'hD;
+      split_low_4[n] <= i_payload[8*n +: 4] == 4'h4;
+      split_high_014589CD[n] <= ~i_payload[8*n + 5];
+      split_high_048C[n] <= i_payload[8*n + 4 +: 2] == 2'b00;
+    end
     if (rst) begin
       split_before_E0 <= 3'b000;
       split_before_F0 <= 3'b000;
@@ -615,14 +527,13 @@ module utf8_validator_8_sequences (
   reg join_last;
   reg [2:0] join_before_joins;
   reg [2:0] join_before_needs;
-  reg [2:0] join_before_noncharacter;
   reg [2:0] join_before_high;
   initial begin
     join_valid = 1'b0; join_newest = 5'h0; join_joins = 8'h0; join_needs = 8'h0; join_high = 8'h0;
     join_refused = 8'h0; join_data_0 = 8'h0; join_data_1 = 8'h0; join_data_2 = 8'h0;
     join_data_3 = 8'h0; join_data_4 = 8'h0; join_data_5 = 8'h0; join_data_6 = 8'h0;
     join_last = 1'b0; join_before_joins = 3'b000; join_before_needs = 3'b000;
-    join_before_noncharacter = 3'b000; join_before_high = 3'b000;
+    join_before_high = 3'b000;
   end
 
   always @(posedge clk) begin
@@ -631,7 +542,6 @@ module utf8_validator_8_sequences (
       join_newest <= 5'h0;
       join_before_joins <= 3'b000;
       join_before_needs <= 3'b000;
-      join_before_noncharacter <= 3'b000;
       join_before_high <= 3'b000;
     end else begin
       join_valid <= link_valid;
@@ -639,7 +549,6 @@ module utf8_validator_8_sequences (
       if (join_valid) begin
         join_before_joins <= join_last ? 3'b000 : join_joins[7:5];
         join_before_needs <= join_last ? 3'b000 : join_needs[7:5];
-        join_before_noncharacter <= join_last ? 3'b000 : {1'b0, join_before_noncharacter[2:1]};
         join_before_high <= join_last ? 3'b000 : join_high[7:5];
       end
     end
@@ -661,16 +570,14 @@ module utf8_validator_8_sequences (
 
   // Stage 5, end: whether a token ends with a byte
   initial begin
-    end_valid = 1'b0; end_newest = 5'h0; end_bad = 9'h0; end_noncharacter = 9'h0;
-    end_at_least_2 = 9'h0; end_at_least_3 = 9'h0; end_cut = 9'h0; end_last = 1'b0;
-    end_data_0 = 8'h0; end_data_1 = 8'h0; end_data_2 = 8'h0; end_data_3 = 8'h0; end_data_4 = 8'h0;
-    end_data_5 = 8'h0; end_data_6 = 8'h0; end_before_data_0 = 3'b000; end_before_data_1 = 3'b000;
-    end_before_data_2 = 3'b000; end_before_data_3 = 3'b000; end_before_data_4 = 3'b000;
-    end_before_data_5 = 3'b000; end_before_data_6 = 3'b000;
+    end_valid = 1'b0; end_newest = 5'h0; end_bad = 9'h0; end_at_least_2 = 9'h0;
+    end_at_least_3 = 9'h0; end_cut = 9'h0; end_last = 1'b0; end_data_0 = 8'h0; end_data_1 = 8'h0;
+    end_data_2 = 8'h0; end_data_3 = 8'h0; end_data_4 = 8'h0; end_data_5 = 8'h0; end_data_6 = 8'h0;
+    end_before_data_0 = 3'b000; end_before_data_1 = 3'b000; end_before_data_2 = 3'b000;
+    end_before_data_3 = 3'b000; end_before_data_4 = 3'b000; end_before_data_5 = 3'b000;
+    end_before_data_6 = 3'b000;
   end
 
-  wire [8:0] end_noncharacter_next = {join_joins, join_before_joins[2]} &
-      ~{join_needs, join_before_needs[2]} & {8'h0, join_before_noncharacter[2]};
   always @(posedge clk) begin
     if (rst) begin
       end_valid <= 1'b0;
@@ -696,10 +603,8 @@ module utf8_validator_8_sequences (
       end
     end
     end_bad <= {join_high, join_before_high[2]} & ~{join_needs[7] & ~join_last, join_joins} &
-        (~{join_joins, join_before_joins[2]} | {join_needs, join_before_needs[2]} |
-            end_noncharacter_next) &
+        (~{join_joins, join_before_joins[2]} | {join_needs, join_before_needs[2]}) &
         {8'hFF, join_before_needs[2]};
-    end_noncharacter <= end_noncharacter_next;
     end_at_least_2 <= {join_joins, join_before_joins[2]};
     end_at_least_3 <= {join_joins, join_before_joins[2]} &
         {join_joins[6:0], join_before_joins[2:1]};
@@ -713,9 +618,6 @@ module utf8_validator_8_sequences (
     end_data_5 <= join_data_5;
     end_data_6 <= join_data_6;
   end
-
-  // Outputs
-  assign end_beyond_next = 9'h0;
 endmodule
 
 module utf8_validator_8_first_error (
@@ -724,11 +626,9 @@ module utf8_validator_8_first_error (
   input wire end_valid,
   input wire [4:0] end_newest,
   input wire [8:0] end_bad,
-  input wire [8:0] end_noncharacter,
   input wire [8:0] end_at_least_2,
   input wire [8:0] end_at_least_3,
   input wire [8:0] end_cut,
-  input wire [8:0] end_beyond_next,
   input wire end_last,
   input wire [7:0] end_data_0,
   input wire [7:0] end_data_1,
@@ -760,36 +660,6 @@ module utf8_validator_8_first_error (
   output reg tally_fails
 );
 
-  // Registers that an earlier stage reads
-  reg [12:0] search_7_unfinished;
-  reg search_7_found_error;
-  reg [2:0] search_7_found_lane;
-  reg [11:0] search_7_found_rest;
-  initial begin
-    search_7_unfinished = 13'h0; search_7_found_error = 1'b0; search_7_found_lane = 3'b000;
-    search_7_found_rest = 12'h0;
-  end
-
-  reg found_unfinished;
-  reg [12:0] search_8_unfinished;
-  reg [1:0] found_unfinished_more;
-  reg found_error;
-  reg [2:0] found_lane;
-  reg [1:0] found_more;
-  initial begin
-    found_unfinished = 1'b0; search_8_unfinished = 13'h0; found_unfinished_more = 2'b00;
-    found_error = 1'b0; found_lane = 3'b000; found_more = 2'b00;
-  end
-
-  always @(posedge clk) begin
-    found_unfinished <= search_7_unfinished[0];
-    search_8_unfinished <= search_7_unfinished;
-    found_unfinished_more <= search_7_unfinished[12:11];
-    found_error <= search_7_found_error;
-    found_lane <= search_7_found_lane;
-    found_more <= search_7_found_rest[11:10];
-  end
-
   // Stage 6, search_5: the first error of more lanes
   reg search_5_valid;
   reg [4:0] search_5_newest;
@@ -804,7 +674,8 @@ module utf8_validator_8_first_error (
     search_5_found_rest = 48'h0;
   end
 
-  always @(posedge clk) begin
+  always @(posedge clk) begin : search_5_valid_loops
+    integer n;
     if (rst) begin
       search_5_valid <= 1'b0;
       search_5_newest <= 5'h0;
@@ -815,45 +686,19 @@ module utf8_validator_8_first_error (
     search_5_last <= end_last;
     search_5_unfinished <= {end_at_least_3[0], end_at_least_2[0], end_before_data_6[2],
         end_before_data_5[2], end_before_data_4[2], end_before_data_3[2], end_before_data_2[2],
-        end_before_data_1[2], end_before_data_0[2], end_beyond_next[0], end_cut[0],
-        end_noncharacter[0], end_bad[0]};
-    search_5_found_error <= {end_bad[7] | end_bad[8],
-        end_bad[5] | end_bad[6],
-        end_bad[3] | end_bad[4],
-        end_bad[1] | end_bad[2]};
-    search_5_found_lane <= {~end_bad[7], ~end_bad[5], ~end_bad[3], ~end_bad[1]};
-    search_5_found_rest <= {({end_at_least_3[7], end_at_least_2[7], end_data_6[6], end_data_5[6],
-        end_data_4[6], end_data_3[6], end_data_2[6], end_data_1[6], end_data_0[6],
-        end_beyond_next[7], end_cut[7], end_noncharacter[7]} &
-        {12{end_bad[7]}}) |
-        ({end_at_least_3[8], end_at_least_2[8], end_data_6[7], end_data_5[7], end_data_4[7],
-            end_data_3[7], end_data_2[7], end_data_1[7], end_data_0[7], end_beyond_next[8],
-            end_cut[8], end_noncharacter[8]} &
-            ~{12{end_bad[7]}}),
-        ({end_at_least_3[5], end_at_least_2[5], end_data_6[4], end_data_5[4], end_data_4[4],
-            end_data_3[4], end_data_2[4], end_data_1[4], end_data_0[4], end_beyond_next[5],
-            end_cut[5], end_noncharacter[5]} &
-            {12{end_bad[5]}}) |
-            ({end_at_least_3[6], end_at_least_2[6], end_data_6[5], end_data_5[5], end_data_4[5],
-                end_data_3[5], end_data_2[5], end_data_1[5], end_data_0[5], end_beyond_next[6],
-                end_cut[6], end_noncharacter[6]} &
-                ~{12{end_bad[5]}}),
-        ({end_at_least_3[3], end_at_least_2[3], end_data_6[2], end_data_5[2], end_data_4[2],
-            end_data_3[2], end_data_2[2], end_data_1[2], end_data_0[2], end_beyond_next[3],
-            end_cut[3], end_noncharacter[3]} &
-            {12{end_bad[3]}}) |
-            ({end_at_least_3[4], end_at_least_2[4], end_data_6[3], end_data_5[3], end_data_4[3],
-                end_data_3[3], end_data_2[3], end_data_1[3], end_data_0[3], end_beyond_next[4],
-                end_cut[4], end_noncharacter[4]} &
-                ~{12{end_bad[3]}}),
-        ({end_at_least_3[1], end_at_least_2[1], end_data_6[0], end_data_5[0], end_data_4[0],
-            end_data_3[0], end_data_2[0], end_data_1[0], end_data_0[0], end_beyond_next[1],
-            end_cut[1], end_noncharacter[1]} &
-            {12{end_bad[1]}}) |
-            ({end_at_least_3[2], end_at_least_2[2], end_data_6[1], end_data_5[1], end_data_4[1],
-                end_data_3[1], end_data_2[1], end_data_1[1], end_data_0[1], end_beyond_next[2],
-                end_cut[2], end_noncharacter[2]} &
-                ~{12{end_bad[1]}})};
+        end_before_data_1[2], end_before_data_0[2], 1'b0, end_cut[0], 1'b0, end_bad[0]};
+    for (n = 0; n < 4; n = n + 1) begin
+      search_5_found_error[n] <= end_bad[2*n + 1] | end_bad[2*n + 2];
+      search_5_found_lane[n] <= ~end_bad[2*n + 1];
+      search_5_found_rest[12*n +: 12] <= ({end_at_least_3[2*n + 1], end_at_least_2[2*n + 1],
+          end_data_6[2*n], end_data_5[2*n], end_data_4[2*n], end_data_3[2*n], end_data_2[2*n],
+          end_data_1[2*n], end_data_0[2*n], 1'b0, end_cut[2*n + 1], 1'b0} &
+          {12{end_bad[2*n + 1]}}) |
+          ({end_at_least_3[2*n + 2], end_at_least_2[2*n + 2], end_data_6[2*n + 1],
+              end_data_5[2*n + 1], end_data_4[2*n + 1], end_data_3[2*n + 1], end_data_2[2*n + 1],
+              end_data_1[2*n + 1], end_data_0[2*n + 1], 1'b0, end_cut[2*n + 2], 1'b0} &
+              ~{12{end_bad[2*n + 1]}});
+    end
   end
 
   // Stage 7, search_6: the first error of more lanes
@@ -897,8 +742,14 @@ module utf8_validator_8_first_error (
   // Stage 8, search_7: the first error of more lanes
   reg search_7_valid;
   reg search_7_last;
+  reg [12:0] search_7_unfinished;
+  reg search_7_found_error;
+  reg [2:0] search_7_found_lane;
+  reg [11:0] search_7_found_rest;
   initial begin
-    search_7_valid = 1'b0; search_7_last = 1'b0; search_7_newest = 5'h0;
+    search_7_valid = 1'b0; search_7_last = 1'b0; search_7_unfinished = 13'h0;
+    search_7_found_error = 1'b0; search_7_found_lane = 3'b000; search_7_found_rest = 12'h0;
+    search_7_newest = 5'h0;
   end
 
   always @(posedge clk) begin
@@ -923,9 +774,13 @@ module utf8_validator_8_first_error (
   reg search_8_valid;
   reg [4:0] search_8_newest;
   reg search_8_last;
+  reg [12:0] search_8_unfinished;
+  reg search_8_found_error;
+  reg [2:0] search_8_found_lane;
   reg [11:0] search_8_found_rest;
   initial begin
     search_8_valid = 1'b0; search_8_newest = 5'h0; search_8_last = 1'b0;
+    search_8_unfinished = 13'h0; search_8_found_error = 1'b0; search_8_found_lane = 3'b000;
     search_8_found_rest = 12'h0;
   end
 
@@ -938,6 +793,9 @@ module utf8_validator_8_first_error (
       search_8_newest <= search_7_newest;
     end
     search_8_last <= search_7_last;
+    search_8_unfinished <= search_7_unfinished;
+    search_8_found_error <= search_7_found_error;
+    search_8_found_lane <= search_7_found_lane;
     search_8_found_rest <= search_7_found_rest;
   end
 
@@ -971,17 +829,17 @@ module utf8_validator_8_first_error (
     end
     locate_begins <= locate_text_begins;
     locate_ends_unit <= 1'b1;
-    locate_wrong <= search_8_valid & (found_unfinished | found_error);
-    locate_before_unit <= found_unfinished |
-        (~found_lane[2] &
-            ((found_more[0] & (found_lane[1:0] == 2'b00)) |
-                (found_more[1] & ((found_lane[1:0] == 2'b00) | (found_lane[1:0] == 2'b01)))) &
-            ~found_unfinished);
-    locate_place <= found_lane & ~{3{found_unfinished}};
-    locate_back <= ({found_unfinished_more, 1'b1} & {3{found_unfinished}}) |
-        ({1'b0, found_more} & ~{3{found_unfinished}});
-    locate_of_kind <= (search_8_unfinished[10:1] & {10{found_unfinished}}) |
-        (search_8_found_rest[9:0] & ~{10{found_unfinished}});
+    locate_wrong <= search_8_valid & (search_8_unfinished[0] | search_8_found_error);
+    locate_before_unit <= search_8_unfinished[0] |
+        (~search_8_found_lane[2] &
+            ((search_8_found_rest[10] & (search_8_found_lane[1:0] == 2'b00)) |
+                (search_8_found_rest[11] & ~search_8_found_lane[1])) &
+            ~search_8_unfinished[0]);
+    locate_place <= search_8_found_lane & ~{3{search_8_unfinished[0]}};
+    locate_back <= ({search_8_unfinished[12:11], 1'b1} & {3{search_8_unfinished[0]}}) |
+        ({1'b0, search_8_found_rest[11:10]} & ~{3{search_8_unfinished[0]}});
+    locate_of_kind <= (search_8_unfinished[10:1] & {10{search_8_unfinished[0]}}) |
+        (search_8_found_rest[9:0] & ~{10{search_8_unfinished[0]}});
     locate_last <= search_8_last;
   end
 
@@ -1101,33 +959,33 @@ module utf8_validator_8_first_error (
         tally_units_4 <= tally_units_4 ^
             {&tally_units_4[2:0], &tally_units_4[1:0], tally_units_4[0], 1'b1};
       end
-      if (count_counts & ~(count_counts & tally_units_lowest_full & tally_units_full_6) &
-          tally_units_lowest_full & tally_units_full_0) begin
+      if (count_counts & tally_units_lowest_full & tally_units_full_0 &
+          ~(count_counts & tally_units_lowest_full & tally_units_full_6)) begin
         tally_units_8 <= tally_units_8 ^
             {&tally_units_8[2:0], &tally_units_8[1:0], tally_units_8[0], 1'b1};
       end
-      if (count_counts & ~(count_counts & tally_units_lowest_full & tally_units_full_6) &
-          tally_units_lowest_full & tally_units_full_1) begin
+      if (count_counts & tally_units_lowest_full & tally_units_full_1 &
+          ~(count_counts & tally_units_lowest_full & tally_units_full_6)) begin
         tally_units_12 <= tally_units_12 ^
             {&tally_units_12[2:0], &tally_units_12[1:0], tally_units_12[0], 1'b1};
       end
-      if (count_counts & ~(count_counts & tally_units_lowest_full & tally_units_full_6) &
-          tally_units_lowest_full & tally_units_full_2) begin
+      if (count_counts & tally_units_lowest_full & tally_units_full_2 &
+          ~(count_counts & tally_units_lowest_full & tally_units_full_6)) begin
         tally_units_16 <= tally_units_16 ^
             {&tally_units_16[2:0], &tally_units_16[1:0], tally_units_16[0], 1'b1};
       end
-      if (count_counts & ~(count_counts & tally_units_lowest_full & tally_units_full_6) &
-          tally_units_lowest_full & tally_units_full_3) begin
+      if (count_counts & tally_units_lowest_full & tally_units_full_3 &
+          ~(count_counts & tally_units_lowest_full & tally_units_full_6)) begin
         tally_units_20 <= tally_units_20 ^
             {&tally_units_20[2:0], &tally_units_20[1:0], tally_units_20[0], 1'b1};
       end
-      if (count_counts & ~(count_counts & tally_units_lowest_full & tally_units_full_6) &
-          tally_units_lowest_full & tally_units_full_4) begin
+      if (count_counts & tally_units_lowest_full & tally_units_full_4 &
+          ~(count_counts & tally_units_lowest_full & tally_units_full_6)) begin
         tally_units_24 <= tally_units_24 ^
             {&tally_units_24[2:0], &tally_units_24[1:0], tally_units_24[0], 1'b1};
       end
-      if (count_counts & ~(count_counts & tally_units_lowest_full & tally_units_full_6) &
-          tally_units_lowest_full & tally_units_full_5) begin
+      if (count_counts & tally_units_lowest_full & tally_units_full_5 &
+          ~(count_counts & tally_units_lowest_full & tally_units_full_6)) begin
         tally_units_28 <= ~tally_units_28;
       end
       if (count_counts & tally_units_lowest_full & tally_units_full_6) begin
@@ -1186,14 +1044,16 @@ module utf8_validator_8_memory (
 );
 
   // Memory, chunk_0
-  // With attributes: copies near their loads. The attributes keep Vivado and Quartus
-  // from merging them, and the redundant term of their next value keeps Yosys from it.
+  // Registers with attributes are copies near their loads. The attributes keep Vivado
+  // and Quartus from merging them; a redundant term in their next value, Yosys.
   reg [3:0] chunk_0_next;
   (* keep = "true", dont_merge *) reg chunk_0_writes;
   (* keep = "true", dont_merge *) reg [3:0] chunk_0_place;
   initial begin
     chunk_0_writes = 1'b0; chunk_0_place = 4'h0;
   end
+  // Memory is read without a clock, at a registered address: distributed RAM, or
+  // block RAM that contains the address register.
   reg [72:0] chunk_0_memory [0:15];
   initial begin : chunk_0_memory_zeros
     integer n;
@@ -1217,14 +1077,16 @@ module utf8_validator_8_memory (
   end
 
   // Memory, chunk_1
-  // With attributes: copies near their loads. The attributes keep Vivado and Quartus
-  // from merging them, and the redundant term of their next value keeps Yosys from it.
+  // Registers with attributes are copies near their loads. The attributes keep Vivado
+  // and Quartus from merging them; a redundant term in their next value, Yosys.
   reg [3:0] chunk_1_next;
   (* keep = "true", dont_merge *) reg chunk_1_writes;
   (* keep = "true", dont_merge *) reg [3:0] chunk_1_place;
   initial begin
     chunk_1_writes = 1'b0; chunk_1_place = 4'h0;
   end
+  // Memory is read without a clock, at a registered address: distributed RAM, or
+  // block RAM that contains the address register.
   reg [35:0] chunk_1_memory [0:15];
   initial begin : chunk_1_memory_zeros
     integer n;
@@ -1312,17 +1174,10 @@ module utf8_validator_8_flow_control (
     next = 5'h1; flips_if_ready = 5'h0; accepts = 1'b0;
   end
 
-  wire logic_1 = (search_7_newest[1:0] == 2'b00) | (search_7_newest[1:0] == 2'b10);
-  wire logic_2 = (search_7_newest[1:0] == 2'b01) | (search_7_newest[1:0] == 2'b10);
-  wire logic_3 = (search_7_newest[1:0] == 2'b01) | (search_7_newest[1:0] == 2'b11);
-  wire logic_4 = (search_7_newest[1:0] == 2'b00) | (search_7_newest[1:0] == 2'b01);
-  wire [5:0] logic_5 = {split_newest, ready} + {~next, 1'b1};
-  wire ready_next = (outstanding == 5'h1E) | (outstanding == 5'h1F) | (outstanding == 5'h0) |
-      (outstanding == 5'h1) | (outstanding == 5'h2) | (outstanding == 5'h3) |
-      (outstanding == 5'h4) | (outstanding == 5'h5) | (outstanding == 5'h6) |
-      (outstanding == 5'h7) | (outstanding == 5'h8) | (outstanding == 5'h9) |
-      (outstanding == 5'hA) | (outstanding == 5'hB) | (outstanding == 5'hC) |
-      ((outstanding == 5'hD) & ~ready);
+  wire logic_1 = (search_7_newest[1:0] == 2'b01) | (search_7_newest[1:0] == 2'b10);
+  wire [5:0] logic_2 = {split_newest, ready} + {~next, 1'b1};
+  wire ready_next = (outstanding[4:3] == 2'b00) | (outstanding[4:2] == 3'b010) |
+      (outstanding == 5'hC) | (outstanding[4:1] == 4'hF) | ((outstanding == 5'hD) & ~ready);
   always @(posedge clk) begin
     if (rst) begin
       was_taken <= 1'b0;
@@ -1358,14 +1213,12 @@ module utf8_validator_8_flow_control (
           ((search_7_newest[1:0] == 2'b11) & (&search_7_newest[3:2])),
           search_7_newest[3] ^ ((search_7_newest[1:0] == 2'b11) & search_7_newest[2]),
           search_7_newest[2] ^ (search_7_newest[1:0] == 2'b11),
-          logic_2,
-          logic_1};
+          logic_1,
+          ~search_7_newest[0]};
       differs_0 <= {arriving_0[4] != next[4],
           arriving_0[3:2] != next[3:2],
           arriving_0[1:0] != next[1:0]};
-      arriving_1 <= {search_7_newest[4:2],
-          (search_7_newest[1:0] == 2'b10) | (search_7_newest[1:0] == 2'b11),
-          logic_3};
+      arriving_1 <= search_7_newest;
       differs_1 <= {arriving_1[4] != next[4],
           arriving_1[3:2] != next[3:2],
           arriving_1[1:0] != next[1:0]};
@@ -1374,24 +1227,25 @@ module utf8_validator_8_flow_control (
           search_7_newest[3] ^ ((search_7_newest[1:0] == 2'b00) & ~search_7_newest[2]),
           search_7_newest[2] ^ (search_7_newest[1:0] == 2'b00),
           (search_7_newest[1:0] == 2'b00) | (search_7_newest[1:0] == 2'b11),
-          logic_1};
+          ~search_7_newest[0]};
       differs_2 <= {arriving_2[4] != next[4],
           arriving_2[3:2] != next[3:2],
           arriving_2[1:0] != next[1:0]};
-      arriving_3 <= {search_7_newest[4] ^ (logic_4 & (&(~search_7_newest[3:2]))),
-          search_7_newest[3] ^ (logic_4 & ~search_7_newest[2]),
-          search_7_newest[2] ^ logic_4,
-          logic_4,
-          logic_3};
+      arriving_3 <= {search_7_newest[4] ^ (~search_7_newest[1] & (&(~search_7_newest[3:2]))),
+          search_7_newest[3] ^ (~search_7_newest[1] & ~search_7_newest[2]),
+          search_7_newest[2] ^ ~search_7_newest[1],
+          ~search_7_newest[1],
+          search_7_newest[0]};
       differs_3 <= {arriving_3[4] != next[4],
           arriving_3[3:2] != next[3:2],
           arriving_3[1:0] != next[1:0]};
       arriving_4 <= {search_7_newest[4] ^
-          ((logic_4 | (search_7_newest[1:0] == 2'b10)) & (&(~search_7_newest[3:2]))),
-          search_7_newest[3] ^ ((logic_4 | (search_7_newest[1:0] == 2'b10)) & ~search_7_newest[2]),
-          search_7_newest[2] ^ (logic_4 | (search_7_newest[1:0] == 2'b10)),
-          logic_2,
-          logic_1};
+          ((~search_7_newest[1] | (search_7_newest[1:0] == 2'b10)) & (&(~search_7_newest[3:2]))),
+          search_7_newest[3] ^
+              ((~search_7_newest[1] | (search_7_newest[1:0] == 2'b10)) & ~search_7_newest[2]),
+          search_7_newest[2] ^ (~search_7_newest[1] | (search_7_newest[1:0] == 2'b10)),
+          logic_1,
+          ~search_7_newest[0]};
       differs_4 <= {arriving_4[4] != next[4],
           arriving_4[3:2] != next[3:2],
           arriving_4[1:0] != next[1:0]};
@@ -1416,7 +1270,7 @@ module utf8_validator_8_flow_control (
           1'b1} &
           {4{next[0]}}) |
           ({&next[3:1], &next[2:1], next[1], 1'b1} & ~{4{next[0]}});
-      outstanding <= logic_5[5:1];
+      outstanding <= logic_2[5:1];
       ready <= ready_next;
       o_valid <= (second & o_valid & o_ready) | (first & ~(o_valid & o_ready));
       next <= ((next ^ flips_if_ready) & {5{o_ready}}) | (next & ~{5{o_ready}});

@@ -84,9 +84,9 @@ class UpperComponent(Component):
         """A comment in the Verilog."""
         return "// s_axis_*         bytes in\n// m_axis_*         bytes out"
 
-    def promises(self, timing: Timing) -> str:
-        """Another one."""
-        return f"// Latency: {timing.latency} cycle."
+    def promises(self, timing: Timing) -> list[str]:
+        """Paragraphs of another one."""
+        return [f"Latency: {timing.latency} cycle."]
 
 
 UPPER = register(UpperComponent())

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from amaranth.hdl import Cat, Const, Signal, Value
 
 from .flow_control.stage import Stage
-from .logic import any_of, matches, patterns
+from .logic import any_of, one_of
 
 
 class ByteClasses:
@@ -46,10 +46,7 @@ class ByteClasses:
             digits = "".join(f"{value:X}" for value in sorted(values))
             few = min(values, others, key=len)
             nibbles = self._nibbles[which]
-            found = Cat(
-                any_of(matches(nibble, pattern) for pattern in patterns(few, 4))
-                for nibble in nibbles
-            )
+            found = Cat(one_of(nibble, few) for nibble in nibbles)
             found = found if few is values else ~found
             self._known[which, values] = self._stage.register(f"{which}_{digits}", found)
         return self._known[which, values]

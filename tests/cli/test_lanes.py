@@ -153,9 +153,8 @@ def test_memory_may_be_undefined_before_the_first_beat():
     assert run("simulate", *options, "--text", "naïve").status == 0
 
 
-@pytest.mark.parametrize(
-    "component", ["decoder", pytest.param("transcoder", marks=pytest.mark.long)]
-)
+@pytest.mark.sample(1)
+@pytest.mark.parametrize("component", ["decoder", "transcoder"])
 def test_exhaustive_with_lanes(component):
     result = run("compare", "--exhaustive", 1, "--component", component, "--lanes", 4)
     assert (result.status, result.err) == (0, "")
@@ -199,7 +198,7 @@ def test_report_does_not_depend_on_lanes():
         (WideDecoder(lanes=4), SlotsReport),
         (Compactor(lanes=4), CompactorReport),
         (Transcoder(lanes=4, errors=True), TranscoderReport),
-        pytest.param(Validator(lanes=1), ValidatorReport, marks=pytest.mark.long),
+        (Validator(lanes=1), ValidatorReport),
     ],
     ids=lambda value: type(value).__name__ if not isinstance(value, type) else "",
 )

@@ -79,16 +79,8 @@ def run_campaign(plan: Campaign, workers: Any) -> tuple[str, bytes]:
 
 @pytest.mark.long
 @needs_compiler
-@pytest.mark.parametrize(
-    "spec",
-    [
-        DesignSpec("decoder", compact=True),
-        DesignSpec("transcoder", lanes=2),
-    ],
-    ids=lambda spec: spec.label,
-)
-def test_campaign_is_the_same_in_workers(folder, spec):
-    modes = Stalling(0).modes()[::2]
+def test_campaign_is_the_same_in_workers(folder):
+    spec, modes = DesignSpec("decoder", compact=True), Stalling(0).modes()[::2]
     plan = Campaign(spec=spec, engine="cxxrtl", seed=0, modes=modes)
     report, tokens = run_campaign(plan, None)
     assert "agree on every output pin" in report
@@ -191,6 +183,7 @@ def test_units_differ_and_stalls_have_their_rates(folder):
         total.add(each)
         seen.append(np.count_nonzero(total.counts[SEQUENCES]))
     assert 0 < seen[0] < seen[1] < seen[2]
+    assert total.values == sum(each.values for each in outcomes) > 0
     i, o = fixed.stimulus(0).input_stalls, fixed.stimulus(0).output_stalls
     assert not next(i.windows(20_000)).any()
     assert 0.45 < next(o.windows(20_000)).mean() < 0.55

@@ -12,7 +12,6 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
-from amaranth.back import verilog
 from amaranth.sim import Simulator
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -139,13 +138,6 @@ def test_counter_prints_the_counts():
     refused = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (refused.returncode, refused.stdout) == (2, "")
     assert refused.stderr.startswith("usage: ")
-
-
-@pytest.mark.long
-def test_counter_converts_to_verilog():
-    text = verilog.convert(counter_class()(), name="character_counter")
-    ports = set(re.search(r"^module character_counter\((.*)\);$", text, re.M)[1].split(", "))
-    assert {"clk", "rst", "i__payload", "i__ready", "o__payload", "o__valid"} <= ports
 
 
 def copied(name: str, tmp_path: Path) -> Path:

@@ -29,18 +29,15 @@ def small_bench(name: str, made: Any = Compactor, lanes: int = 2, width: int = 2
     return bench_of(SPEC, name, lambda profile: made(lanes=lanes, shape=width, user=2))
 
 
-SLOTS = "counted", "given", "sums", "routes", "places", "begins", "self-synchronisation"
-SLOW = "passes", "timing", "verilog"
+PROVED = (
+    *("room", "counted", "given", "sums", "routes", "places", "begins", "self-synchronisation"),
+    *("reads", "passes", "timing", "verilog"),
+)
 
 
 # `make prove` proves `credit` and `drains`, which take a minute.
-@pytest.mark.parametrize(
-    "name",
-    [
-        *(pytest.param(name, marks=pytest.mark.long) for name in (*SLOTS, "reads", *SLOW)),
-        "room",
-    ],
-)
+@pytest.mark.sample(1)
+@pytest.mark.parametrize("name", PROVED)
 def test_property_is_proved(name):
     assert_proved(small_bench(name))
 

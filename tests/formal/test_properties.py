@@ -99,6 +99,11 @@ FAULTS: dict[tuple[str, str], Edit] = {
         "loads[0].eq(~will_stall & ~other_next)",
         "loads[0].eq(~other_next)",
     ),
+    # An output is withdrawn in a stall, and does not change.
+    ("encoder", "output-stream"): (
+        "o.valid.eq(will_stall | both_full | comes)",
+        "o.valid.eq(both_full | comes)",
+    ),
     # `i.ready` depends on `o.ready`.
     ("decoder", "valid-independent"): (
         "m.d.sync += [skid_taken.eq(taken_next), i.ready.eq(~taken_next)]",

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from functools import cache
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from hostile import LEADS
 from modelled import DESIGNS, record
-from rtl import BOTH, DECODERS, ODD_PROFILES, STALLS, lockstep
+from rtl import ODD_PROFILES, STALLS, lockstep
 from utf8_hdl import PROFILES, ErrorSpan, Profile
 from utf8_sim.campaign import boundary_encodings, boundary_values
 from utf8_sim.engines.amaranth import AmaranthEngine
@@ -27,16 +27,7 @@ from utf8_sim.golden.model import MET, Outputs, Transducer
 from utf8_sim.lockstep import HANDSHAKE, Golden, Window
 from utf8_sim.trace import Columns, Trace
 
-each_design = pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(
-            name,
-            marks=() if name in ("decoder", "compact encoder", "compactor") else pytest.mark.long,
-        )
-        for name in DESIGNS
-    ],
-)
+each_design = pytest.mark.parametrize("name", DESIGNS)
 each_rule = pytest.mark.parametrize(
     "profile", [*PROFILES.values(), *ODD_PROFILES.values()], ids=[*PROFILES, *ODD_PROFILES]
 )
@@ -90,6 +81,7 @@ def test_state_lost_between_windows_is_detected(forgotten, name):
     assert wrong
 
 
+@pytest.mark.sample(3)
 @each_design
 def test_first_wrong_bit_is_located(name):
     rng, engine, trace = random.Random(2), engine_of(name), recorded(name)
@@ -203,9 +195,15 @@ UNPROVED = ODD_PROFILES | {
 }
 
 
-@pytest.mark.sample(3)
-@BOTH
-@pytest.mark.parametrize("profile", UNPROVED.values(), ids=UNPROVED)
-def test_decoder_matches_golden_model(profile, compact):
-    texts = [boundary_bytes(profile, size) for size in (1, 2, 3, 5, 8, 1000)]
-    assert lockstep(texts, STALLS["both slow"], AmaranthEngine(DECODERS[compact](profile))) is None
+@pytest.mark.sample(4)
+@pytest.mark.parametrize(
+    ("name", "rules"),
+    [
+        *product(("decoder of 2 lanes", "validator"), [*UNPROVED][::4]),  # these take seconds
+        *product(("decoder", "compact decoder"), UNPROVED),
+    ],
+)
+def test_decoder_matches_golden_model(name, rules):
+    texts = [boundary_bytes(UNPROVED[rules], size) for size in (1, 2, 3, 5, 8, 1000)]
+    engine = AmaranthEngine(DESIGNS[name](UNPROVED[rules]))
+    assert lockstep(texts, STALLS["both slow"], engine) is None

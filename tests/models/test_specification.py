@@ -1,8 +1,8 @@
-"""Tables and well-formed text of the proofs, against CPython and the naive definition."""
+"""Well-formed text of the proofs, against the naive definition and Table 3-7."""
 
 import random
 from dataclasses import replace
-from itertools import count, product
+from itertools import count
 
 import pytest
 from amaranth.hdl import ClockDomain, Module
@@ -11,7 +11,6 @@ from amaranth.sim import Simulator
 from naive import naive_tokens
 from reference import BOUNDARY_BYTES
 from rtl import ALL_RULES
-from utf8_flow.formal.specification import well_formed
 from utf8_flow.formal.well_formed import WellFormedText, row_ends
 from utf8_hdl import EXTENDED, UCS2, UCS4, UNICODE, Profile
 
@@ -20,23 +19,6 @@ ACCEPTED = 130
 """Bytes of well-formed text that are accepted."""
 
 OTHER_RULES = replace(UNICODE, accept_surrogates=True, accept_noncharacters=False)
-
-
-def test_well_formed_sequences_match_cpython():
-    rows = well_formed(UNICODE)
-    assert [len(row) for row in rows] == [1, 2, 3, 3, 3, 3, 4, 4, 4]
-    for first, second, form in product(range(256), BYTES, (1, 2, 3, 4)):
-        sequence = bytes([first, second, 0x80, 0xBF])[:form]
-        character = sequence.decode(errors="ignore")
-        fits = [len(row) == form and all(map(range.__contains__, row, sequence)) for row in rows]
-        assert any(fits) == (len(character) == 1 and character.encode() == sequence)
-
-
-def test_tables_restrict_first_two_bytes_only():
-    """The specification reads only the first two ranges of a row."""
-    for profile in ALL_RULES.values():
-        for row in well_formed(profile):
-            assert all(bounds == range(0x80, 0xC0) for bounds in row[2:])
 
 
 def is_complete(text: bytes, profile: Profile) -> bool:

@@ -92,8 +92,8 @@ def short_texts(source: EncodingScheme) -> list[bytes]:
         (UTF_8, UTF_16LE),
         (UTF_16LE, UTF_8),
         (UTF_32LE, EncodingScheme.UTF_32BE),
-        pytest.param(EncodingScheme.UTF_16BE, UTF_32LE, marks=pytest.mark.long),
-        pytest.param(EncodingScheme.UTF_32BE, EncodingScheme.UTF_16BE, marks=pytest.mark.long),
+        (EncodingScheme.UTF_16BE, UTF_32LE),
+        (EncodingScheme.UTF_32BE, EncodingScheme.UTF_16BE),
     ],
 )
 def test_boundary_texts_match_cpython(source, target):

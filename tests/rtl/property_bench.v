@@ -1,17 +1,23 @@
 // Random inputs with random stalls for a generated module, and its checker.
 //
-// Macros: DUT is the module; IN, OUT and USER are the widths of its ports, KEEP that of tkeep on
-// both sides, if it has any. CHECKER: instantiate the checker, which is not bound.
+// Macros: DUT is the module; IN, OUT, USER, KEEP and M_KEEP are the widths of its ports, if it has
+// them. SPARSE: any lanes have a value. CHECKER: instantiate the checker, which is not bound.
+// UNKNOWN: the first reset begins later.
 
 module bench;
     reg clk = 0, rst = 1, s_valid = 0, s_last = 0, m_ready = 0;
     reg [`IN-1:0] s_data = 0;
     wire s_ready, m_valid, m_last;
     wire [`OUT-1:0] m_data;
+`ifdef USER
     wire [`USER-1:0] m_user;
+`define SIDEBAND .m_axis_tuser(m_user),
+`else
+`define SIDEBAND
+`endif
 `ifdef KEEP
     reg [`KEEP-1:0] s_keep = 0;
-    wire [`KEEP-1:0] m_keep;
+    wire [`M_KEEP-1:0] m_keep;
 `define LANES .s_axis_tkeep(s_keep), .m_axis_tkeep(m_keep),
 `else
 `define LANES
@@ -19,8 +25,7 @@ module bench;
 `define PORTS \
         .clk(clk), .rst(rst), .s_axis_tdata(s_data), .s_axis_tvalid(s_valid), \
         .s_axis_tready(s_ready), .s_axis_tlast(s_last), .m_axis_tdata(m_data), `LANES \
-        .m_axis_tvalid(m_valid), .m_axis_tready(m_ready), .m_axis_tlast(m_last), \
-        .m_axis_tuser(m_user)
+        `SIDEBAND .m_axis_tvalid(m_valid), .m_axis_tready(m_ready), .m_axis_tlast(m_last)
 
     `DUT dut (`PORTS);
 `ifdef CHECKER
@@ -57,7 +62,9 @@ module bench;
                 s_valid = !(slow & 1) || ($random & 3) == 0;
                 s_last = ($random & 7) == 0;
                 for (lane = 0; lane < `IN; lane = lane + 32) s_data = s_data << 32 | some_input(0);
-`ifdef KEEP
+`ifdef SPARSE
+                s_keep = $random;
+`elsif KEEP
                 s_keep = s_last ? ~({`KEEP{1'b1}} << ($unsigned($random) % (`KEEP + 1)))
                                 : {`KEEP{1'b1}};
 `endif

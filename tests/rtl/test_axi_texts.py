@@ -48,7 +48,7 @@ VALIDATOR = with_lanes("validator", 4)
 DECODER = with_lanes("decoder", 2)
 TRANSCODER = with_lanes("transcoder", 4, errors=True)
 COMPACTOR = with_lanes("compactor", 4)
-LONG = [
+MORE = [
     VALIDATOR,
     DECODER,
     TRANSCODER,
@@ -61,10 +61,11 @@ LONG = [
 ]
 
 
+@pytest.mark.sample(1)
 @needs_cocotb
 @pytest.mark.parametrize(
     ("spec", "count"),
-    [(COMPACTOR, 12), *(pytest.param(spec, 150, marks=pytest.mark.long) for spec in LONG)],
+    [(COMPACTOR, 12), *((spec, 150) for spec in MORE)],
     ids=lambda value: value.label if isinstance(value, DesignSpec) else None,
 )
 def test_texts_match_cpython(spec, count, tmp_path):

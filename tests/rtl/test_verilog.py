@@ -1,9 +1,7 @@
 """Test the generated Verilog: its text, lint, and its behaviour in Icarus Verilog."""
 
-import os
 import re
 import subprocess
-import sys
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -80,7 +78,8 @@ def check_module(verilog: str, number: int, folder: Path) -> None:
 
     Its `always` blocks are registers, because some simulators never start an `always @*`.
     """
-    assert set(re.findall(r"^ *always\b.*", verilog, re.M)) == {"  always @(posedge clk) begin"}
+    always = {line.partition(" : ")[0] for line in re.findall(r"^ *always\b.*", verilog, re.M)}
+    assert always == {"  always @(posedge clk) begin"}
     assert max(map(len, verilog.splitlines())) <= 100
     assert "(*" not in re.sub(ATTRIBUTE, "", verilog.replace(UNMERGED, ""))
     (folder / "design.v").write_text(verilog)
@@ -116,23 +115,6 @@ def test_module_is_short_with_names_of_source(spec, lines):
 
 
 @pytest.mark.long
-def test_output_is_reproducible_and_has_no_paths():
-    script = (
-        "from utf8_flow.export.verilog import generate\n"
-        "from utf8_hdl import CompactEncoder, Decoder\n"
-        "print(generate(Decoder()), generate(CompactEncoder()), sep='', end='')"
-    )
-    other_run = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, encoding="utf-8", check=True,
-        cwd="/", env={"PYTHONHASHSEED": "7", "PYTHONPATH": os.pathsep.join(sys.path)},
-    )  # fmt: skip
-    assert other_run.stderr == ""
-    assert other_run.stdout == verilog_of_spec(DECODER) + verilog_of_spec(COMPACT_ENCODER)
-    assert str(Path.cwd()) not in other_run.stdout
-    assert not re.search(r"\.py\b|\.cc\b|/home|/usr|/tmp", other_run.stdout)
-
-
-@pytest.mark.long
 @pytest.mark.parametrize("options", [(), ("--component", "encoder", "--compact")])
 def test_polarities_differ_only_in_clock_and_reset(options, monkeypatch):
     patch_generate(monkeypatch)
@@ -155,26 +137,23 @@ def with_lanes(component: str, lanes: int, **own: object) -> DesignSpec:
     return DesignSpec(component, lanes=lanes, own=own)
 
 
+@pytest.mark.sample(1)
 @needs("iverilog", "verilator")
 @each_design(
     [
         with_lanes("validator", 2),
-        *(
-            pytest.param(spec, marks=pytest.mark.long)
-            for spec in (
-                with_lanes("transcoder", 4),
-                with_lanes("decoder", 4),
-                with_lanes("compactor", 4, width=12),
-                replace(with_lanes("validator", 1), profile=UCS2),
-                replace(with_lanes("validator", 64), profile=UCS4),
-                replace(with_lanes("decoder", 2), profile=EXTENDED),
-                with_lanes("transcoder", 2, source="utf-16le", target="utf-8"),
-                with_lanes("transcoder", 8, target="utf-32le", errors=True),
-                with_lanes("transcoder", 16, target="utf-8", strip_bom=True),
-                with_lanes("compactor", 64),
-                with_lanes("decoder", 32),
-            )
-        ),
+        with_lanes("transcoder", 4),
+        with_lanes("decoder", 4),
+        with_lanes("compactor", 4, width=12),
+        replace(with_lanes("validator", 1), profile=UCS2),
+        replace(with_lanes("validator", 4), profile=UCS4),
+        replace(with_lanes("decoder", 2), profile=EXTENDED),
+        with_lanes("transcoder", 2, source="utf-16le", target="utf-8"),
+        with_lanes("transcoder", 8, target="utf-32le", errors=True),
+        with_lanes("transcoder", 4, source="utf-32be", target="utf-16le", errors=True),
+        with_lanes("transcoder", 4, target="utf-8", strip_bom=True),
+        with_lanes("compactor", 64),
+        with_lanes("decoder", 32),
     ]
 )
 def test_lint_with_lanes(spec, tmp_path):
@@ -201,11 +180,14 @@ def differs(verilog: str, spec: DesignSpec, *parts: str) -> bool:
     )
 
 
+@pytest.mark.sample(2)
 @needs("iverilog")
 @each_design(
     [
-        *PLAIN[2:],
-        *(pytest.param(replace(s, profile=EXTENDED), marks=pytest.mark.long) for s in PLAIN[:2]),
+        COMPACT_DECODER,
+        replace(DECODER, profile=EXTENDED),
+        COMPACT_ENCODER,
+        replace(ENCODER, profile=EXTENDED),
     ]
 )
 def test_icarus_matches_the_golden_model(spec):

@@ -181,7 +181,7 @@ TABLES = {
       - range(0xA0, 0xC0)
       + range(0xA0, 0xBF)
     lane boundary in detection: a sequence that ends its text waits for the next beat
-      - needs[-1] & ~join["last"])
+      - needs[-1] & ~attach["last"])
       + needs[-1])
     lane boundary in detection: a sequence that ended in the previous beat is reported again
       - reported = Cat(needs[0],
@@ -295,9 +295,6 @@ TABLES = {
     far offset in logic: a carry occurs while a lower part is not full [campaign]
       - part.all() if is_below is None else part.all() & is_below
       + part.all()
-    far offset in logic: the carry at 32,768 is lost [campaign]
-      - zip(others, full, below, strict=True)
-      + zip(others[:1], full[:1], below[:1], strict=True)
     far offset in logic: the carry at 524,288 is lost [campaign]
       - zip(others, full, below, strict=True)
       + zip(others[:2], full[:2], below[:2], strict=True)

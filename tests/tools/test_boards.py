@@ -12,7 +12,6 @@ from command import assert_refused, names, run, run_for_bytes, squeezed
 from needs import needs
 from serial_line import bench_output, expected_answer, repaired
 from utf8_demo.demo import Demo
-from utf8_flow.fpga import boards
 from utf8_flow.fpga.boards import BOARDS, BoardDemo, reached_frequency
 from utf8_hdl import UCS2, UNICODE, EncodingScheme
 from utf8_sim.tools import yowasp as tools
@@ -193,13 +192,3 @@ def test_reached_frequency_at_the_limit():
         UsageError, match=r"clock clk reaches 11\.9 MHz, and the board's has 12 MHz"
     ):
         reached_frequency({"clk": {"achieved": 11.9, "constraint": 1.0}}, 12)
-
-
-def test_value_error_of_the_demo_is_an_internal_error(monkeypatch):
-    def mistake(*_arguments, **_options):
-        raise ValueError("a mistake")
-
-    monkeypatch.setattr(boards, "Demo", mistake)
-    result = run("bitstream", "--board", "ulx3s")
-    assert result.status == 70
-    assert result.err.startswith("utf8-hdl: unexpected error: ValueError: a mistake (")

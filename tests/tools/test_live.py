@@ -36,12 +36,11 @@ PARTS = 1, 2, 500, 1, CYCLES - 504
 pytestmark = [needs_compiler, needs_node]
 needs_zig = needs(modules=[wasm.COMPILER])
 
-QUICK = "compact decoder"
 DESIGNS = {
-    "decoder": Decoder,
     "compact decoder": CompactDecoder,
+    "decoder": Decoder,
     "encoder": partial(Encoder, EXTENDED),
-    "validator of 4 lanes": partial(Validator, lanes=4),
+    "validator of 2 lanes": partial(Validator, lanes=2),
 }
 # The columns of some windows, in each of two lives of a design: before and after a restart.
 RUN = """
@@ -137,10 +136,8 @@ def both(name: str, design: Any, folder: Path) -> tuple[Columns, list[Columns]]:
 
 
 @needs_zig
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=[pytest.mark.long] * (name != QUICK)) for name in DESIGNS],
-)
+@pytest.mark.sample(1)
+@pytest.mark.parametrize("name", DESIGNS)
 def test_javascript_equals_the_engine(name, tmp_path):
     here, lives = both(name, engine(name).design, tmp_path)
     for life in lives:
@@ -246,6 +243,23 @@ def test_designs_are_compiled_once(monkeypatch, tmp_path):
     assert build_again("decoder", designs="common") == ["decoder"]
     monkeypatch.setattr(build, "contents", lambda _: [b"other sources"])
     assert build_again("decoder") == ["decoder"]
+
+
+def test_interrupted_design_has_no_description(monkeypatch, tmp_path):
+    """The description is written last: the next build compiles a design without one again."""
+    write, module = Path.write_bytes, tmp_path / "module"
+    module.touch()
+
+    def write_one(path: Path, content: bytes) -> int:
+        if any(tmp_path.glob("design.*")):
+            raise KeyboardInterrupt
+        return write(path, content)
+
+    monkeypatch.setattr(wasm, "webassembly", lambda _: module)
+    monkeypatch.setattr(Path, "write_bytes", write_one)
+    with pytest.raises(KeyboardInterrupt):
+        write_page_module(CompactDecoder(), tmp_path, "design")
+    assert names(tmp_path) == {"module", "design.wasm"}
 
 
 def test_failed_build_leaves_nothing(monkeypatch, tmp_path, capsys):

@@ -8,10 +8,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from reference import ref_tokens
 from rtl import STALLS
 from utf8_hdl import EXTENDED, Decoder, Encoder
 from utf8_sim.engines.amaranth import AmaranthEngine
@@ -228,18 +225,6 @@ def test_hostile_code_points():
         *("U+0301 \u25cc\u0301", "U+05D0 א", "U+200F", "U+202E", "U+2028", "U+E000", "U+FEFF"),
         *("U+FFFE", "U+FFFF", "U+1F600 😀", "U+DC00", "U+110000", "U+FFFFFFFF"),
     ]
-
-
-@pytest.mark.long
-@settings(max_examples=10)
-@given(st.binary(max_size=12), st.sampled_from(sorted(STALLS)))
-def test_every_token_has_one_box(data, stalls):
-    diagram, _trace = draw("decoder", data, *STALLS[stalls])
-    tokens = ref_tokens(data)
-    expected = [token.error or f"U+{token.code_point:04X}" for token in tokens]
-    assert [label.split()[0] for label in diagram.labels("token")] == expected
-    assert diagram.labels("o.length") == [str(token.length) for token in tokens]
-    assert [int(label.split()[0], 16) for label in diagram.labels("i.data")] == list(data)
 
 
 def test_diagram_is_self_contained():

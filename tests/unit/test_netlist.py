@@ -16,6 +16,7 @@ from utf8_flow.export.verilog import _convert
 
 WIDTHS = 1, 1, 3, 4, 7
 CYCLES = 200
+RESULTS = 260
 BENCH = """\
 module bench;
     reg clk = 0, rst = 0;
@@ -47,7 +48,7 @@ class Random(Elaboratable):
         self._seed, self._rng = seed, random.Random(seed)
         self.domain = ClockDomain("sync")
         self.levels = Signal(sum(WIDTHS))
-        self.results = Signal(200)
+        self.results = Signal(RESULTS)
         self.ports = [self.domain.clk, self.domain.rst, self.levels, self.results]
 
     def elaborate(self, platform):
@@ -76,8 +77,45 @@ class Random(Elaboratable):
             self._known.append(wire)
             results.append(wire)
         results += [self._memory(other), self._known[4].as_signed() - self._known[3].as_signed()]
+        results += [*self._repeated(one), *self._shared(m, inner), self._memories(one)]
         m.d.comb += self.results.eq(Cat(results))
         return m
+
+    def _repeated(self, m):
+        """A wire and a register of parts that differ only in indexes, and one with an exception."""
+        rng, word, count = random.Random(self._seed), self.levels, 4
+        step = rng.choice([-2, 1, 2])
+        base = rng.randrange(6, 9) if step < 0 else rng.randrange(3)
+        firsts = [base + step * n for n in range(count)]
+        wire, register, other = (
+            Signal(2 * count, name=name) for name in ("parts", "n", "exception")
+        )
+        m.d.comb += wire.eq(Cat(word[n : n + 2] for n in firsts))
+        m.d.sync += register.eq(Cat(word[n] ^ word[n + 5 : n + 7] for n in firsts))
+        m.d.sync += other.eq(~Cat(*(word[n] & word[n + 1] for n in firsts[1:]), word[0]))
+        return wire, register, other
+
+    def _memories(self, m):
+        """Memories with equal addresses; in half of the designs there are enough for a loop."""
+        words = []
+        for number in range(4 - self._seed % 2):
+            m.submodules[f"many_{number}"] = table = memory.Memory(shape=3, depth=8, init=[])
+            write, read = table.write_port(), table.read_port(domain="comb")
+            m.d.comb += [
+                write.en.eq(self.levels[number]),
+                write.addr.eq(self.levels[5:8]),
+                write.data.eq(self.levels[2 * number + 1 : 2 * number + 4]),
+                read.addr.eq(self.levels[8:11]),
+            ]
+            words.append(read.data)
+        return Cat(words)
+
+    def _shared(self, m, inner):
+        """Ports that are constant, and that carry the same bits as others."""
+        same, also, none, stuck = (Signal(3, name=f"shared_{n}") for n in range(4))
+        inner.d.comb += [same.eq(self._known[3]), also.eq(self._known[3])]
+        inner.d.sync += stuck.eq(stuck & none)
+        return (same ^ none) | also, stuck + same
 
     def _memory(self, m):
         """A memory whose index is a sum, and part of a word read from it."""
@@ -150,7 +188,7 @@ def in_icarus(folder, text: str, stimulus: list[int]) -> list[int]:
     (folder / "stimulus.hex").write_text("".join(f"{levels:x}\n" for levels in stimulus))
     (folder / "dut.v").write_text(text)
     (folder / "bench.v").write_text(
-        BENCH.format(inputs=sum(WIDTHS), outputs=200, cycles=len(stimulus))
+        BENCH.format(inputs=sum(WIDTHS), outputs=RESULTS, cycles=len(stimulus))
     )
     compiler = ["iverilog", "-g2012", "-Wall", "-Wno-timescale", "-o", "bench"]
     for command in ([*compiler, "bench.v", "dut.v"], ["vvp", "-n", "bench"]):

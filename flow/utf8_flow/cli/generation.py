@@ -55,8 +55,7 @@ class Beside:
         False,
         "Also write FILE_properties.sv, a SystemVerilog checker to bind, and FILE.sby, which runs "
         "SBY with it. It compares every token of a decoder with one lane and every byte of an "
-        "encoder with the input; with lanes, it checks stream rules, tkeep, and that each tlast "
-        "of the input comes out.",
+        "encoder with the input. With lanes, it checks less; docs/integration.md lists the rules.",
     )
 
 

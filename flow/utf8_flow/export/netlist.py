@@ -1,15 +1,17 @@
 """One module of a design as a Yosys netlist: what drives each bit, and which name it has."""
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from utf8_sim.tools.rtlil import POWER_UP
 
 from .cells import MEMORY_PORT, RESULTS, Bits, Cell, Vector, variable, with_reset
-from .hierarchy import Bit, Submodule
-from .text import flat, snake_case
+from .constants import Bit
+from .hierarchy import Submodule
+from .loops import FEWEST
+from .text import flat, in_order, snake_case
 
 STAGE = "stage"
 """Attribute with the heading that a register is under. Numbers in headings sort by value."""
@@ -54,6 +56,32 @@ class Net(NamedTuple):
         }
 
 
+class Memories(NamedTuple):
+    """A memory, or memories that share their addresses: their words are parts of one vector."""
+
+    #: In the order of their names.
+    cells: dict[str, Cell]
+    word: Vector
+
+    @classmethod
+    def of(cls, cells: dict[str, Cell]) -> "Memories":
+        """Name the words: those of ``a_0_b`` and ``a_1_b`` are ``a_b_word``."""
+        name = next(iter(cells))
+        if len(cells) > 1:
+            name = re.sub(r"(.*)_0(?=_|$)", r"\1", name)
+        bits = tuple(bit for cell in cells.values() for bit in cell.result)
+        return cls(cells, Vector(f"{name}_word", bits))
+
+    @property
+    def name(self) -> str:
+        return self.word.name.removesuffix("_word")
+
+    @property
+    def cell(self) -> Cell:
+        """One of them."""
+        return next(iter(self.cells.values()))
+
+
 class Netlist:
     """One module, as Yosys outputs it after ``proc``, ``flatten`` and ``opt``.
 
@@ -85,15 +113,17 @@ class Netlist:
         directions = [module["ports"][name]["direction"] for name in ports]
         self._inputs = [p for p, way in zip(self._ports, directions, strict=True) if way == "input"]
         self._outputs = [port for port in self._ports if port not in self._inputs]
-        self._passed: list[Vector] = []
-        if not scope:
-            self._pass_outputs()
-        self._uses = self._count_uses(cells)
         nets = {
             name.removeprefix(f"{scope}."): Net(tuple(net["bits"]), net["attributes"])
             for name, net in module["netnames"].items()
             if not (net["hide_name"] or re.search(MEMORY_PORT, name))
         }
+        self._names = {flat(name) for name in nets}
+        self._rename_outputs(nets)
+        self._passed: list[Vector] = []
+        if not scope:
+            self._pass_outputs()
+        self._uses = self._count_uses(cells)
         structures_first = sorted(nets, key=lambda name: name.count("."))
         self._read_attributes([(name, nets[name]) for name in structures_first], order)
         self._stored_outputs: list[Vector] = []
@@ -111,12 +141,27 @@ class Netlist:
         cells = [with_reset(cell, choices) for cell in cells]
         self._registers = [cell for cell in cells if cell.is_register]
         self._stored = {bit for cell in self._registers for bit in cell.result}
-        self._memories = {
-            flat(cell.parameters["MEMID"].removeprefix(f"\\{scope}.")): cell
-            for cell in cells
-            if cell.is_memory
-        }
+        self._memories = _grouped(
+            {
+                flat(cell.parameters["MEMID"].removeprefix(f"\\{scope}.")): cell
+                for cell in cells
+                if cell.is_memory
+            }
+        )
         self._drivers = {bit: (cell, n) for cell in cells for n, bit in enumerate(cell.result)}
+
+    def _rename_outputs(self, nets: Mapping[str, Net]) -> None:
+        """Put the name of its instance before that of an output if something else has that name."""
+        own = {flat(name): net.bits for name, net in nets.items()}
+        counts = Counter(
+            wire.name for instance in self._instances for wire in instance.outputs.values()
+        )
+        for instance in self._instances:
+            for port, wire in instance.outputs.items():
+                if counts[wire.name] > 1 or own.get(wire.name, wire.bits) != wire.bits:
+                    name = f"{instance.name}_{wire.name}"
+                    instance.outputs[port] = Vector(name, wire.bits)
+                    self._names.add(name)
 
     def _pass_outputs(self) -> None:
         """Let instances drive the outputs to which they are connected, without wires between."""
@@ -145,7 +190,7 @@ class Netlist:
         self._without_level: set[Bit] = set()
         self._unmerged: set[Bit] = set()
         self._enumerations: dict[Bits, dict[str, str]] = {}
-        for name, net in nets:
+        for name, net in sorted(nets, key=lambda item: STAGE not in item[1].attributes):
             rank = order.index(name) if name in order else len(order)
             for place, bit in enumerate(net.bits):
                 self._origins.setdefault(bit, (net.attributes.get(STAGE, ""), rank, place))
@@ -181,10 +226,14 @@ class Netlist:
                 inside and vector.name in outputs and self._stored.issuperset(variable(vector.bits))
             ):
                 vectors[name] = Vector(f"{vector.name}_register", vector.bits)
+
+        def repeats(name: str) -> bool:
+            """True for a wire that only repeats registers, and for a field of one."""
+            whole = name.partition(".")[0]
+            return whole in nets and "init" not in nets[whole].attributes
+
         # The name of a register has priority over that of a wire that only repeats it.
-        repeats_last = sorted(
-            vectors, key=lambda name: "." not in name and "init" not in nets[name].attributes
-        )
+        repeats_last = sorted(vectors, key=repeats)
         stored, computed = self._stored, set(self._drivers) - self._stored
         aliases = {port.bits for port in self._outputs}
         for vector in [
@@ -196,7 +245,7 @@ class Netlist:
                 for name in repeats_last
                 if stored.issuperset(variable(vectors[name].bits))
             ),
-            *(Vector(f"{name}_word", cell.result) for name, cell in self._memories.items()),
+            *(memories.word for memories in self._memories),
             *(port for port in self._outputs if computed.issuperset(port.bits)),
             *(
                 signal
@@ -215,3 +264,18 @@ class Netlist:
         """The bits up to the highest bit that is used and not constant."""
         used = (bits.index(bit) + 1 for bit in variable(bits) if self._uses[bit])
         return bits[: max(used, default=0)]
+
+
+def _grouped(cells: dict[str, Cell]) -> list[Memories]:
+    """Memories in groups of those that differ only in what is written, and in which cycles."""
+    groups: dict[Any, dict[str, Cell]] = defaultdict(dict)
+    for name in sorted(cells, key=in_order):
+        cell = cells[name]
+        shared = (cell.pins[pin] for pin in ("WR_ADDR", "RD_ADDR", "WR_CLK"))
+        groups[(*shared, len(cell.result), cell.parameters["SIZE"])][name] = cell
+    several = [group for group in groups.values() if len(group) >= FEWEST]
+    alone = [{name: cells[name]} for name in sorted(cells, key=in_order)]
+    grouped = {name for group in several for name in group}
+    return [Memories.of(each) for each in several] + [
+        Memories.of(each) for each in alone if grouped.isdisjoint(each)
+    ]

@@ -4,12 +4,13 @@ The rules are in the folder ``checkers``. They refer only to the ports, and are 
 and the Unicode Standard, not from the tables of the gateware.
 """
 
+import re
 from collections.abc import Iterable
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from utf8_hdl import ErrorSpan, Profile, __version__
+from utf8_hdl import EncodingScheme, ErrorSpan, Profile, __version__
 from utf8_sim.golden.timing import Elastic
 
 from ..designs import DesignSpec
@@ -37,7 +38,7 @@ _CHECKER = """\
 `endif
 
 module {module}_properties #(
-  parameter RESET_FIRST = 0,   // 1: check nothing before the first reset
+  parameter RESET_FIRST = {reset_first},   // 1: check nothing before the first reset
   parameter STREAMS_ONLY = 0,  // 1: check only the rules S1 to S3
   parameter HELD = {held},        // maximum number of inputs whose output is not complete
   parameter LATENCY = {latency}      // maximum number of cycles until an output that is due
@@ -130,23 +131,27 @@ streams: abc pdr
 bounded: abc bmc3
 """
 
-_PARTS = {
-    "decoder": ("streams", "utf8", "decoder", "latency"),
-    "encoder": ("streams", "utf8", "encoder", "latency"),
-    "beats": ("streams", "beats", "latency"),
-    "streams": ("streams",),
-}
-"""The files of rules, for each kind of component."""
-
 _RULES = {
-    "decoder": "Rules: S1 to S3, streams; T1 to T6, tokens, which are compared with the bytes that "
-    "were accepted; L1, latency. The kind of an error is any but 0.",
-    "encoder": "Rules: S1 to S3, streams; B1 to B4, bytes, which are compared with the code points "
-    "that were accepted; L1, latency.",
-    "beats": "Rules: S1 to S3, streams; K1 to K4, lanes with bytes and ends of texts; L1, latency. "
-    "Data are not compared.",
-    "streams": "Rules: S1 to S3, streams.",
+    "streams": "S1 to S3, streams",
+    "decoder": "T1 to T6, tokens, which are compared with the bytes that were accepted, except the "
+    "kind of an error",
+    "encoder": "B1 to B4, bytes, which are compared with the code points that were accepted",
+    "beats": "K1 to K4, lanes with bytes and ends of texts",
+    "amounts": "A1 and A2, all of each text comes out, counted and not compared",
+    "unchanged": "U1 and U2, beats come out as they went in",
+    "verdict": "E1, the error of a text",
+    "written": "E2, the output is well-formed UTF-8",
+    "latency": "L1, latency",
 }
+"""The files of rules, and a summary of each."""
+
+_FUNCTIONS = {
+    "decoder": ("utf8", "sequences"),
+    "encoder": ("utf8",),
+    "verdict": ("utf8", "sequences", "text"),
+    "written": ("utf8", "sequences", "text"),
+}
+"""The files of functions that a file of rules needs, in order."""
 
 _USE = (
     "Simulators bind the checker to each instance of {0}. Icarus Verilog has no bind: there, "
@@ -154,26 +159,30 @@ _USE = (
     "defined, the rules of the input are assumptions."
 )
 
-_MORE_CYCLES = 8
+UTF_8 = EncodingScheme.UTF_8.value
+
+_MORE_CYCLES, _MORE_WITH_LANES = 8, 5
 """Cycles of a bounded check in addition to the latency: more take minutes, and then hours."""
 
 
 def property_file(component: Any, module: str, verilog: str) -> str:
     """The checker of a generated module, ``MODULE_properties``, with its ``bind``."""
     spec, ports = DesignSpec.of(component), ports_of(verilog)
-    kind = _kind(spec)
-    held, latency = _limits(component, spec, kind)
+    rules = _rules(spec)
+    files = dict.fromkeys(each for rule in rules for each in (*_FUNCTIONS.get(rule, ()), rule))
+    held, latency = _limits(component, spec)
     return _CHECKER.format(
         what=comment(f"{module}_properties: checks {module}, {summary(component)}"),
         version=__version__,
-        rules=comment(_RULES[kind]),
+        rules=comment(f"Rules: {'; '.join(_RULES[rule] for rule in rules)}."),
         use=comment(_USE.format(module)),
         module=module,
+        reset_first=int(re.search(r"^ *initial\b", verilog, re.M) is None),
         held=held,
         latency=latency,
         ports=_declarations(port._replace(direction="in") for port in ports),
-        constants="\n".join(f"  {line}" for line in _constants(spec, ports, kind)),
-        body="".join(map(_part, _PARTS[kind])),
+        constants="\n".join(f"  {line}" for line in _constants(spec, ports, rules)),
+        body="".join(map(_text_of, files)),
         connections=_connections(ports, "  "),
     )
 
@@ -181,11 +190,12 @@ def property_file(component: Any, module: str, verilog: str) -> str:
 def sby_file(component: Any, module: str, verilog: str, name: str) -> str:
     """A file for SBY: it checks the module in the file ``name`` with the checker beside it."""
     spec, ports = DesignSpec.of(component), ports_of(verilog)
-    if _kind(spec) in ("beats", "streams"):
+    if not _has_bytes(spec):
         tasks = _BOUNDED
     else:  # the proof of all rules ends for small designs
         tasks = _PROOF if spec.compact and spec.profile.longest_form <= 4 else _BOTH
-    depth = spec.entry.timing(component).latency + _MORE_CYCLES
+    depth = spec.entry.timing(component).latency
+    depth += _MORE_CYCLES if _has_bytes(spec) else _MORE_WITH_LANES
     return _SBY.format(
         module=module,
         stem=Path(name).stem,
@@ -196,27 +206,44 @@ def sby_file(component: Any, module: str, verilog: str, name: str) -> str:
     )
 
 
-def _kind(spec: DesignSpec) -> str:
-    """The key of a design in `_PARTS`; a component from outside has the rules of all streams."""
-    if spec.lanes > 1 or spec.component in ("validator", "compactor", "transcoder"):
-        return "beats"
-    return spec.component if spec.component in _PARTS else "streams"
+def _has_bytes(spec: DesignSpec) -> bool:
+    """True for a decoder or encoder of single bytes, whose data are checked completely."""
+    return spec.component in ("decoder", "encoder") and spec.lanes == 1
 
 
-def _limits(component: Any, spec: DesignSpec, kind: str) -> tuple[int, int]:
+def _rules(spec: DesignSpec) -> list[str]:
+    """The rules of a design, in the order of their files: a component from outside has streams."""
+    if _has_bytes(spec):
+        return ["streams", spec.component, "latency"]
+    own = dict(spec.own)
+    by_component = {
+        "decoder": ["amounts"],
+        "compactor": ["amounts"],
+        "validator": ["unchanged", "verdict"],
+        "transcoder": [
+            *["verdict"] * (own.get("source") == UTF_8),
+            *["written"] * (own.get("target") == UTF_8),
+        ],
+    }
+    if spec.component not in by_component:
+        return ["streams"]
+    return ["streams", "beats", *by_component[spec.component], "latency"]
+
+
+def _limits(component: Any, spec: DesignSpec) -> tuple[int, int]:
     """The default of ``HELD``, above what fits into the registers, and that of ``LATENCY``."""
     timing = spec.entry.timing(component)
-    if kind in ("beats", "streams"):
+    if not _has_bytes(spec):
         return 64, timing.latency
     through_skid = isinstance(timing, Elastic)  # a byte there comes out one cycle later
     return timing.latency + spec.profile.longest_form + 1, timing.latency + through_skid
 
 
-def _part(name: str) -> str:
+def _text_of(name: str) -> str:
     return (resources.files(__package__) / "checkers" / f"{name}.sv").read_text("utf-8")
 
 
-def _constants(spec: DesignSpec, ports: list[Port], kind: str) -> list[str]:
+def _constants(spec: DesignSpec, ports: list[Port], rules: list[str]) -> list[str]:
     """The constants and wires to which the rules refer."""
     clock, reset = (port.name for port in ports[:2])
     lines = [f"wire clock = {clock};", f"wire reset = {'!' * reset.endswith('n')}{reset};"]
@@ -229,12 +256,23 @@ def _constants(spec: DesignSpec, ports: list[Port], kind: str) -> list[str]:
             f"wire [{width - 1}:0] {side}_payload = "
             f"{{{', '.join(port.name for port in payload)}}};",
         ]
-    if kind == "beats":
-        lines += [
-            f"localparam S_DENSE = {spec.component != 'compactor':d};  // K1 applies",
-            f"localparam M_DENSE = {spec.component != 'decoder':d};  // K2 applies",
-        ]
-    return lines + (_profile_constants(spec.profile) if "utf8" in _PARTS[kind] else [])
+    if "beats" in rules:
+        lines += _beat_constants(spec, ports)
+    return lines + (_profile_constants(spec.profile) if {*rules} & {*_FUNCTIONS} else [])
+
+
+def _beat_constants(spec: DesignSpec, ports: list[Port]) -> list[str]:
+    is_decoder = spec.component == "decoder"
+    keeps = {port.name[0]: port.width for port in ports if port.name.endswith("_tkeep")}
+    if is_decoder:  # its output has a slot more, and four bytes in each
+        del keeps["m"]
+    amount = "lengths(m_axis_tuser)" if is_decoder else "kept(m_axis_tkeep)"
+    return [
+        f"localparam S_DENSE = {spec.component != 'compactor':d};  // K1 applies",
+        f"localparam M_DENSE = {not is_decoder:d};  // K2 applies",
+        f"localparam LANES = {max(keeps.values())};  // of the wider side",
+        *[f"wire [15:0] m_amount = {amount};"] * (spec.component in ("decoder", "compactor")),
+    ]
 
 
 def _profile_constants(profile: Profile) -> list[str]:

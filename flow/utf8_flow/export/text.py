@@ -24,6 +24,11 @@ def flat(name: str) -> str:
     return re.sub(r"[\W_]+", "_", name).strip("_")
 
 
+def in_order(name: str) -> str:
+    """Sort key of names: numbers in them sort by value."""
+    return re.sub(r"\d+", lambda number: number[0].zfill(9), name)
+
+
 def snake_case(name: str) -> str:
     """The name of a class as that of a type: ``ErrorKind`` is ``error_kind``."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
@@ -69,11 +74,15 @@ def section(heading: str, lines: Iterable[str]) -> str:
 def folded(line: str) -> list[str]:
     """Break a line that is too long at the outermost nesting level, and there at commas first."""
     indent = len(line) - len(line.lstrip())
+    if line[indent:].startswith("// "):
+        words = textwrap.wrap(line[indent + 3 :], LINE - indent - 3)
+        return [f"{line[:indent]}// {each}" for each in words]
     breaks = defaultdict(list)
     depth = 0
     for place, (before, symbol) in enumerate(pairwise(line), start=1):
         depth += (before in "({") - (before in ")}")
-        if symbol == " " and before in ",|&^:" and place > indent:
+        is_after_operator = before in ",|&^:" and line[place - 2 : place] != "+:"
+        if symbol == " " and is_after_operator and place > indent:
             breaks[depth, before != ","].append(place + 1)
     if len(line) <= LINE or not breaks:
         return [line]

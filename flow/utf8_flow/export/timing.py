@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from utf8_hdl import AxiStream
 from utf8_sim.engines.amaranth import AmaranthEngine
 from utf8_sim.engines.engine import Engine
-from utf8_sim.shown import has_error
 from utf8_sim.stimulus import FixedStalls, Stimulus
 from utf8_sim.trace import Fields, Trace
 
@@ -17,6 +17,12 @@ from .text import LINE, filled
 
 NAME, CELL = 14, 3
 """Characters of a row's name, and of a cycle."""
+
+BUSES = {"i": "s_axis", "o": "m_axis"}
+"""The buses of the streams."""
+
+HANDSHAKE, PAYLOAD = ("valid", "ready"), ("tdata", "tkeep", "tlast", "tuser")
+"""The signals of a handshake, and the ports of a payload."""
 
 UNDEFINED = "."
 """Symbol of a don't care."""
@@ -40,23 +46,59 @@ def timing_diagram(design: Any, make_engine: Callable[[Any], Engine] = AmaranthE
     engine = make_engine(design)
     stalled = int(np.flatnonzero(_run(engine, ())["o.valid"])[:2][-1])
     trace = _run(engine, (*([False] * stalled), True))
-    component = engine.component
+    axi, component = AxiStream(design), engine.component
     cycles = "".join(f"{cycle:>{CELL}}" for cycle in range(len(trace)))
     rows, legend = [f"{'cycle':<{NAME}}{cycles}"], []
-    for side, bus, letters, show in (
-        ("i", "s_axis", ascii_lowercase, component.show_item),
-        ("o", "m_axis", ascii_uppercase, component.show_result),
+    for side, letters, show in (
+        ("i", ascii_lowercase, component.show_item),
+        ("o", ascii_uppercase, component.show_result),
     ):
-        labels, meanings = _labels(trace, side, letters, show)
-        valid = trace[f"{side}.valid"]
-        rows += [
-            _wave(f"{bus}_tvalid", valid.tolist()),
-            _wave(f"{bus}_tready", trace[f"{side}.ready"].tolist()),
-            _row(f"{bus}_tdata", labels),
-            _row(f"{bus}_tlast", _where(valid, map(str, trace[f"{side}.last"].tolist()))),
-        ]
+        drawn, meanings = _stream(axi, trace, side, letters, show)
+        rows += drawn
         legend += filled([f"{meaning};" for meaning in meanings], LINE)
     return Diagram(rows, [line.removesuffix(";") for line in legend], stalled)
+
+
+def _stream(
+    axi: AxiStream, trace: Trace, side: str, letters: str, show: Callable[[Fields], str]
+) -> tuple[list[str], list[str]]:
+    """The rows of a stream's ports, and the meanings of the letters in them.
+
+    A number is in hexadecimal. One that is too long has a letter in its place, that of the
+    transfer: they are in order.
+    """
+    bus, valid = BUSES[side], trace[f"{side}.valid"].tolist()
+    ends = trace.is_accepted if side == "i" else trace.is_taken
+    transfers = (np.cumsum(ends) - ends).tolist()
+    names = [letters[number % len(letters)] for number in transfers]
+    ports = [port.name for port in axi.ports if port.name in {f"{bus}_{role}" for role in PAYLOAD}]
+    labels = {port: _numbers(axi, port, trace, side) for port in ports}
+    rows = [_wave(f"{bus}_t{signal}", trace[f"{side}.{signal}"].tolist()) for signal in HANDSHAKE]
+    rows += [_row(port, _where(valid, labels[port] or names)) for port in ports]
+    if all(labels.values()):
+        return rows, []
+    offers = zip(transfers, trace.offered(side), strict=True)
+    shown = {number: show(payload) for number, payload in offers if payload}
+    return rows, [f"{letters[n % len(letters)]} {_shortened(shown[n])}" for n in shown]
+
+
+def _numbers(axi: AxiStream, port: str, trace: Trace, side: str) -> list[str]:
+    """The number at a port of the payload in each cycle; none if it is too long for a cell."""
+    pins = trace.interface.inputs if side == "i" else trace.interface.outputs
+    parts = [part for part in axi.parts if part.port == port]
+    digits = -(-len(getattr(axi, port)) // 4)
+    if digits >= CELL or not parts:  # a port without parts depends on several fields
+        return []
+    numbers = []
+    for levels in zip(*(trace[pin.name].tolist() for pin in pins), strict=True):
+        payload = sum(pin.integer(level) for pin, level in zip(pins, levels, strict=True))
+        fields = (_bits(payload, part.bits) << part.lowest for part in parts)
+        numbers.append(f"{sum(fields):0{digits}X}")
+    return numbers
+
+
+def _bits(number: int, bits: range) -> int:
+    return number >> bits.start & (1 << len(bits)) - 1
 
 
 def _run(engine: Engine, stalls: tuple[bool, ...]) -> Trace:
@@ -65,27 +107,6 @@ def _run(engine: Engine, stalls: tuple[bool, ...]) -> Trace:
     pieces = list(component.from_bytes(iter([component.example(design)]), design))
     trace = Trace.join(list(engine.run(Stimulus(pieces, output_stalls=FixedStalls(stalls)))))
     return trace[: np.flatnonzero(trace.is_taken)[-1] + 1]
-
-
-def _labels(
-    trace: Trace, side: str, letters: str, show: Callable[[Fields], str]
-) -> tuple[Iterator[str], list[str]]:
-    """The label of each cycle, and the meanings of the labels.
-
-    A label is a byte in hexadecimal, or a letter for each transfer, in order.
-    """
-    is_taken = trace[f"{side}.valid"] & trace[f"{side}.ready"]
-    numbers = (np.cumsum(is_taken) - is_taken).tolist()
-    payloads = list(trace.offered(side))
-    pin = (trace.interface.inputs if side == "i" else trace.interface.outputs)[0]
-    is_lane = f"{side}.keep" in trace.columns
-    if pin.width <= 8 and not is_lane and not any(map(has_error, payloads)):
-        values = trace[pin.name].tolist()
-        return _where(trace[f"{side}.valid"], (f"{value:02X}" for value in values)), []
-    shown = {n: show(row) for n, row in zip(numbers, payloads, strict=True) if row}
-    names = (letters[number % len(letters)] for number in numbers)
-    meanings = [f"{letters[number]} {_shortened(each)}" for number, each in shown.items()]
-    return _where(trace[f"{side}.valid"], names), meanings
 
 
 def _shortened(text: str) -> str:

@@ -50,8 +50,8 @@ _FILE = """\
 //
 {reset}
 //
-// Modules, registers and wires have the names of the Amaranth source, where they have one there.
-{states}//
+// Modules, registers and wires have the names of the source, utf8_hdl, where they have one there.
+{notes}//
 // Lint waivers:
 {waivers}
 {verilog}{no_waivers}
@@ -74,7 +74,9 @@ _NO_INITIAL_VALUES = """\
 Registers have no initial values: before the first clock edge with reset, outputs are unknown."""
 
 _WAIVERS = {"DECLFILENAME": "the file may have any name"}
-_WAIVERS_OF_LANES = _WAIVERS | {"UNUSEDSIGNAL": "some lanes need only a part of a vector"}
+_WAIVERS_OF_LANES = _WAIVERS | {
+    "UNUSEDSIGNAL": "of some vectors not all bits are read; synthesis removes the others"
+}
 
 _CLOCKING = "// clk, rst         clock; synchronous reset, active high"
 
@@ -154,8 +156,8 @@ def generate(
         reset=comment(_reset(has_lanes, initial_values)),
         clocking=_AXI_CLOCKING if active_low_reset else _CLOCKING,
         ports=spec.entry.ports(component),
-        promises=spec.entry.promises(spec.entry.timing(component)),
-        states=_states(component),
+        promises="\n".join(map(comment, spec.entry.promises(spec.entry.timing(component)))),
+        notes=_notes(verilog),
         waivers="\n".join(
             [
                 *(f"//   {name}: {why}" for name, why in waivers.items()),
@@ -188,22 +190,23 @@ def _origin(component: Any, spec: DesignSpec, options: list[str]) -> str:
     made._MustUse__silence = True  # Amaranth need not warn of one that is only asked for its ports.
     if made.signature != component.signature:
         return comment(f"{by}.")
-    command = " ".join(["utf8-hdl", "generate", *spec.words, *options])
-    return "\n".join([comment(f"{by}:"), comment(command, "  ", " \\")])
+    words = " ".join(["utf8-hdl", "generate", *spec.words, *options])
+    command = re.sub(r"(?<= )(--?\S+) (?!-)", r"\1\0", words)  # no line ends between these
+    return "\n".join([comment(f"{by}:"), comment(command, "  ", " \\").replace("\0", " ")])
 
 
 def _attributes(design: AxiModule) -> dict[str, list[str]]:
     """Attributes by which block designs of Vivado find the interfaces among the ports."""
     clock, reset, *_ = (port.name for port in design.ports)
-    buses = ":".join(dict.fromkeys(port.name[:6] for port in design.ports[2:]))
+    widths = {port.name: len(port) for port in design.ports}
+    ports = [port.name for port in design.ports[2:] if _is_axis(port.name[:6], widths)]
+    buses = ":".join(dict.fromkeys(port[:6] for port in ports))
     level = "LOW" if reset.endswith("n") else "HIGH"
-    found = {
-        port.name: [_info("interface:axis", port.name[:6], port.name[7:])]
-        for port in design.ports[2:]
-    }
+    found = {port: [_info("interface:axis", port[:6], port[7:])] for port in ports}
+    associated = f"ASSOCIATED_BUSIF {buses}, " * bool(buses) + f"ASSOCIATED_RESET {reset}"
     found[clock] = [
         _info("signal:clock", clock, "clk"),
-        f'(* X_INTERFACE_PARAMETER = "ASSOCIATED_BUSIF {buses}, ASSOCIATED_RESET {reset}" *)',
+        f'(* X_INTERFACE_PARAMETER = "{associated}" *)',
     ]
     found[reset] = [
         _info("signal:reset", reset, "rst"),
@@ -212,16 +215,31 @@ def _attributes(design: AxiModule) -> dict[str, list[str]]:
     return found
 
 
+def _is_axis(stream: str, widths: dict[str, int]) -> bool:
+    """True for AXI4-Stream, in which ``tkeep`` has a bit for each byte.
+
+    Beats of values that are not bytes have a bit for each value.
+    """
+    keep = widths.get(f"{stream}_tkeep")
+    return keep is None or widths[f"{stream}_tdata"] == 8 * keep
+
+
 def _info(kind: str, interface: str, role: str) -> str:
     return f'(* X_INTERFACE_INFO = "xilinx.com:{kind}:1.0 {interface} {role.upper()}" *)'
 
 
-def _states(component: Any) -> str:
-    """The names of the states as a comment; empty if the component has no state."""
-    if not hasattr(component, "State"):
-        return ""
-    states = ", ".join(f"{state.value} {state.name}" for state in component.State)
-    return comment(f"States of the register state: {states}") + "\n"
+_NOTES = {
+    r"\| \(\w+ & ~": "(a & c) | (b & ~c) is a multiplexer in plain gates, where a clock enable or "
+    "a reset would be slower.",
+    r"\^\s+\{&": "a ^ {..., &a[1:0], a[0], 1'b1} is a + 1 without a carry chain.",
+}
+"""Notes about expressions, by patterns that match them."""
+
+
+def _notes(verilog: str) -> str:
+    """Comments about expressions that are written in an unusual way."""
+    found = (note for pattern, note in _NOTES.items() if re.search(pattern, verilog))
+    return "".join(f"{comment(note)}\n" for note in found)
 
 
 @cache

@@ -74,7 +74,7 @@ from typing import Any, NamedTuple
 from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import memory
 
-from ..logic import any_of, flips, moved, named, select, sum_and, unmerged, up
+from ..logic import any_of, flips, moved, named, one_of, select, sum_and, unmerged, up
 from .stage import Stage
 
 PLACES = 16
@@ -171,7 +171,6 @@ class Chunk:
         self._heading = f"Memory, {name}"
         self._registers = Stage(m, self._heading, name)
         self._ready = ready
-        self._memories = 0
         self._reads = {
             bank: self._follow(f"{bank}next", *own, power_up="any") for bank, own in reads.items()
         }
@@ -197,35 +196,38 @@ class Chunk:
         register: Signal = self._registers.copy(of, coming, reset_less=reset_less)
         return register
 
-    def memory(self, value: Value, writes: list[Value], places: list[Value]) -> Value:
-        """The word at the read address, of the bank that has the beat at the output.
+    def memories(self, values: list[Value], writes: list[Value], places: list[Value]) -> Value:
+        """The words at the read address, of the bank that has the beat at the output.
 
-        ``writes`` and ``places`` are the write enable and the write address of each bank.
+        Each value has a memory in each bank. For each bank, ``writes`` has a write enable for each
+        value, and ``places`` has the write address.
         """
-        number, self._memories = self._memories, self._memories + 1
-        name = "memory" + f"_{number}" * (number > 0)
         found = []
-        for (bank, own), writes_now, place in zip(self._reads.items(), writes, places, strict=True):
-            table = memory.Memory(
-                shape=len(value), depth=PLACES, init=[], attrs={"stage": self._heading}
-            )
-            self.m.submodules[f"{self._name}_{name}_{bank}".rstrip("_")] = table
-            write, read = table.write_port(), table.read_port(domain="comb")
-            self.m.d.comb += [
-                write.en.eq(writes_now),
-                write.addr.eq(place),
-                write.data.eq(value),
-                read.addr.eq(own),
-            ]
-            found.append(read.data)
-        out = f"{self._name}_{name}_out"
+        for (bank, own), enables, place in zip(self._reads.items(), writes, places, strict=True):
+            words = []
+            for number, value in enumerate(values):
+                name = f"{self._name}_memory{f'_{number}' * (len(values) > 1)}_{bank}".rstrip("_")
+                table = memory.Memory(
+                    shape=len(value), depth=PLACES, init=[], attrs={"stage": self._heading}
+                )
+                self.m.submodules[name] = table
+                write, read = table.write_port(), table.read_port(domain="comb")
+                self.m.d.comb += [
+                    write.en.eq(enables[number]),
+                    write.addr.eq(place),
+                    write.data.eq(value),
+                    read.addr.eq(own),
+                ]
+                words.append(read.data)
+            found.append(Cat(words))
+        out = f"{self._name}_out"
         if self._odd is None:
             return named(self.m, out, found[0])
         registers = [
-            self._registers.signal(f"{name}_{bank}read", len(value), reset_less=True)
-            for bank in self._reads
+            self._registers.signal(f"{bank}read", len(words), reset_less=True)
+            for bank, words in zip(self._reads, found, strict=True)
         ]
-        self.m.d.sync += [own.eq(read) for own, read in zip(registers, found, strict=True)]
+        self.m.d.sync += [own.eq(words) for own, words in zip(registers, found, strict=True)]
         even, odd = registers
         return named(self.m, out, select(self._odd, odd, even))
 
@@ -284,11 +286,11 @@ class Credit:
         """
         signal, width = self._control.signal, self._width
         registers = {
-            "next": signal(f"next{copy}", width, init=1),
+            "next": signal(f"head{copy}", width, init=1),
             "next_flips": signal(f"flips_if_ready{copy}", width),
         }
         if self._banks == 2:
-            registers["even"] = signal(f"next_even{copy}", PLACE_WIDTH, init=1)
+            registers["even"] = signal(f"head_even{copy}", PLACE_WIDTH, init=1)
             registers["even_flips"] = signal(f"even_flips_if_ready{copy}", PLACE_WIDTH)
         return registers
 
@@ -369,7 +371,7 @@ class Credit:
                 ]
                 place = chunk.copy("place", number[1 : 1 + PLACE_WIDTH])
             places = [place] * self._banks
-            parts.append(chunk.memory(bits[begin : begin + CHUNK], writes, places))
+            parts.append(chunk.memories([bits[begin : begin + CHUNK]], writes, places))
         return Cat(parts)
 
     def chunk(self) -> Chunk:
@@ -528,7 +530,7 @@ class Credit:
         # The beats outstanding and the one that may be accepted in this cycle, less 2.
         ready, outstanding = control.signal("ready"), control.signal("outstanding", self._width)
         control.m.d.sync += outstanding.eq(sum_and(self._newest(), ~self.next, ready, Const(1, 1)))
-        few = any_of(outstanding == number % (1 << self._width) for number in range(-2, most - 3))
+        few = one_of(outstanding, (n % (1 << self._width) for n in range(-2, most - 3)))
         ready_next = few | ((outstanding == most - 3) & ~ready)
         accepts = control.adopt(self._accepts)
         control.m.d.sync += [ready.eq(ready_next), accepts.eq(unmerged(ready_next, accepts))]

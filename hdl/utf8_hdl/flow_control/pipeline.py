@@ -119,11 +119,12 @@ class Pipeline:
         while the skid register is occupied.
         """
         m, enable = self.m, self.enable
-        section = Stage(m, "Skid register: an item that was accepted while the stages were stalled")
+        what = "an item that was accepted while the stages were stalled"
+        section = Stage(m, f"Skid register: {what}. Only an upset sets skid_taken and i_ready.")
         skid = section.signal("skid", i.p.shape(), reset_less=True)
         skid_taken = section.adopt(Signal(name="skid_taken") if skid_taken is None else skid_taken)
         accepts = i.valid & i.ready
-        # Only an upset sets both `skid_taken` and `i.ready`; that state must not last.
+        # A state with both `skid_taken` and `i.ready` must not last.
         taken_next = select(enable, skid_taken & accepts, skid_taken | accepts)
         section.adopt(i.ready)
         m.d.sync += [skid_taken.eq(taken_next), i.ready.eq(~taken_next)]

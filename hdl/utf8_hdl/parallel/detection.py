@@ -58,8 +58,8 @@ class SequenceDetector:
     2. *pair* each byte with the bytes before it: is it a lead byte, and does the byte before refuse
        it?
     3. *link* it to a lead byte.
-    4. *join* it to the sequence of the byte before.
-    5. *end* a token where no byte is missing, or the next byte does not join.
+    4. *attach* it to the sequence of the byte before.
+    5. *close* a token where no byte is missing, or the next byte does not join.
     6. *name* its error.
 
     Registers of the last stage are vectors with a bit for each slot. Slot 0 is the sequence that
@@ -97,7 +97,7 @@ class SequenceDetector:
         self._carried: dict[tuple[Stage, str], Value] = {}
         self._refused: range  # indices of the registers `refused_0` and so on of stage 2
         self.paired = self._pair(self._split(i))
-        self.ended = self._end(self._join(self._link(self.paired)))
+        self.ended = self._close(self._attach(self._link(self.paired)))
 
     def places(self, stage: Stage, name: str, fact: Value | None = None) -> Value:
         """A register of a stage, extended below lane 0 by the last bytes of the previous beat.
@@ -184,9 +184,10 @@ class SequenceDetector:
         link.carry("leads_1", "there", "high", "noncharacter", "beyond", *KINDS, *DATA)
         return link.carry("last", *self._faulty)
 
-    def _join(self, link: Stage) -> Stage:
-        """Stage 4: bytes that join the sequence of the byte before, and bytes that need another."""
-        join = self._credit.stage("join", "whether a byte joins the one before, and needs another")
+    def _attach(self, link: Stage) -> Stage:
+        """Stage 4: bytes of the sequence of the byte before, and bytes that need another."""
+        what = "whether a byte joins the one before, and needs another"
+        attach = self._credit.stage("attach", what)
         runs = {places: link[f"run_{places}"] for places in range(1, self._most)}
 
         def linked(count: int, places: int) -> Value:
@@ -196,67 +197,69 @@ class SequenceDetector:
 
         joins = [runs[n - 1] & linked(n, n - 1) for n in range(2, self._most + 1)]
         needs = [runs[n - 2] & linked(n, n - 2) for n in range(3, self._most + 1)]
-        join.register("joins", any_of([linked(1, 0), *joins]))
-        join.register("needs", any_of([link["leads_1"], linked(2, 0), *needs]))
-        join.carry("there", "high", "noncharacter", "refused", "beyond", *KINDS, *DATA)
-        return join.carry("last", *self._faulty)
+        attach.register("joins", any_of([linked(1, 0), *joins]))
+        attach.register("needs", any_of([link["leads_1"], linked(2, 0), *needs]))
+        attach.carry("there", "high", "noncharacter", "refused", "beyond", *KINDS, *DATA)
+        return attach.carry("last", *self._faulty)
 
-    def _end(self, join: Stage) -> Stage:
+    def _close(self, attach: Stage) -> Stage:
         """Stage 5: the ends of tokens; for maximal subparts, also the errors."""
-        end = self._credit.stage("end", "whether a token ends with a byte")
+        close = self._credit.stage("close", "whether a token ends with a byte")
 
         def in_slots(name: str) -> Value:
-            return self.slots(self.places(join, name))
+            return self.slots(self.places(attach, name))
 
         joins, needs, there = in_slots("joins"), in_slots("needs"), in_slots("there")
-        goes_on = Cat(join["joins"], needs[-1] & ~join["last"])  # unless the next beat cuts it
-        noncharacter = joins & ~needs & in_slots("noncharacter")
+        goes_on = Cat(attach["joins"], needs[-1] & ~attach["last"])  # unless the next beat cuts it
+        noncharacter: Value = Const(0, len(joins))
+        if not self._profile.accept_noncharacters:
+            noncharacter = joins & ~needs & in_slots("noncharacter")
         # Below lane 0, a sequence that needs no more bytes ended in the previous beat.
-        reported = Cat(needs[0], Const(1, 1).replicate(len(join["joins"])))
-        end.register("ends", there & ~goes_on & reported)
-        end.register(
+        reported = Cat(needs[0], Const(1, 1).replicate(len(attach["joins"])))
+        close.register("ends", there & ~goes_on & reported)
+        close.register(
             "bad", in_slots("high") & ~goes_on & (~joins | needs | noncharacter) & reported
         )
-        end.register("noncharacter", noncharacter)
+        close.register("noncharacter", noncharacter)
         for count in range(2, self._most + 2):
-            found = run(self.places(join, "joins"), count - 1)
-            end.register(f"at_least_{count}", self.slots(found))
+            found = run(self.places(attach, "joins"), count - 1)
+            close.register(f"at_least_{count}", self.slots(found))
         # `cut`: bytes are missing, and the lead byte does not refuse the next byte. `beyond_next`:
         # the lead byte refuses the next byte as out of range.
-        end.register("cut", needs & ~Cat(join["refused"], Const(0, 1)))
-        end.register("beyond_next", Cat(join["beyond"], Const(0, 1)))
+        close.register("cut", needs & ~Cat(attach["refused"], Const(0, 1)))
+        close.register("beyond_next", Cat(attach["beyond"], Const(0, 1)))
         if self._whole_sequence:
-            end.carry("refused", "beyond", *self._faulty)
-        return end.carry("last", *KINDS, *DATA)
+            close.carry("refused", "beyond", *self._faulty)
+        return close.carry("last", *KINDS, *DATA)
 
     def named(self) -> Stage:
         """Stage 6: the errors and their kinds."""
-        end = self.ended
+        close = self.ended
         name = self._credit.stage("name", "whether a token is an error, and of which kind")
         if self._whole_sequence:
-            known, kinds = self._known_fault(end)
-            error = end["bad"] | (end["ends"] & known)
+            known, kinds = self._known_fault(close)
+            error = close["bad"] | (close["ends"] & known)
         else:
             # If the second byte is refused, the error is the lead byte alone.
-            known, error = ~end["cut"], end["bad"]
+            known, error = ~close["cut"], close["bad"]
             kinds = [
                 select(
-                    end["beyond_next"],
+                    close["beyond_next"],
                     _levels(ErrorKind.OUT_OF_RANGE, bit, error),
-                    self.slots(self.places(end, f"kind_{bit}")),
+                    self.slots(self.places(close, f"kind_{bit}")),
                 )
                 for bit in range(3)
             ]
         at_least = [f"at_least_{count}" for count in range(2, self._most + 2)]
         name.carry("ends", *at_least, "last", *DATA)
         name.register("error", error)
-        character = end["ends"] & ~error
+        character = close["ends"] & ~error
         name.register("character_1", character)
         for count, each in enumerate(at_least, start=2):
-            name.register(f"character_{count}", character & end[each])
+            name.register(f"character_{count}", character & close[each])
         for bit, kind in enumerate(kinds):
             truncated = _levels(ErrorKind.TRUNCATED, bit, error)
-            found = select(known, kind, truncated) | end["noncharacter"]
+            found = select(known, kind, truncated) | close["noncharacter"]
             name.register(f"error_kind_{bit}", found & error)
         self._named = name
         return name
@@ -280,16 +283,16 @@ class SequenceDetector:
             bits.append(value | step["error"] if REPLACEMENT >> bit & 1 else value)
         return bits
 
-    def _known_fault(self, end: Stage) -> tuple[Value, list[Value]]:
+    def _known_fault(self, close: Stage) -> tuple[Value, list[Value]]:
         """True if the first or second byte of a token is at fault; and the bits of its kind.
 
         The lead byte of a token of n bytes is n - 1 lanes before its last byte.
         """
-        at_least = [end["ends"], *(end[f"at_least_{n}"] for n in range(2, self._most + 2))]
-        none = Const(0, len(end["ends"]))
+        at_least = [close["ends"], *(close[f"at_least_{n}"] for n in range(2, self._most + 2))]
+        none = Const(0, len(close["ends"]))
 
         def in_slots(name: str, more: int) -> Value:
-            return self.slots(before(self.places(end, name), more))
+            return self.slots(before(self.places(close, name), more))
 
         known: list[Value] = []
         kinds: list[list[Value]] = [[], [], []]

@@ -14,7 +14,7 @@ from amaranth.lib import data
 
 from ..flow_control.stage import Stage
 from ..layouts import ErrorKind
-from ..logic import any_of, minus, saturating_counter, select, up
+from ..logic import any_of, minus, one_of, saturating_counter, select, up
 from .detection import bit_of_count
 
 UNIT_BITS = 3
@@ -229,10 +229,7 @@ class FirstError:
 def _is_less(place: Value, steps: Value) -> Value:
     """True if a position is less than a number in thermometer code: bit n, it is more than n."""
     width = (len(steps) - 1).bit_length()
-    less = (
-        steps[n] & any_of(place[:width] == lower for lower in range(n + 1))
-        for n in range(len(steps))
-    )
+    less = (steps[n] & one_of(place[:width], range(n + 1)) for n in range(len(steps)))
     return ~place[width:].any() & any_of(less)
 
 

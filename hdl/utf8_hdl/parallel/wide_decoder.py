@@ -12,6 +12,7 @@ from ..design import Design
 from ..flow_control.credit import Credit
 from ..flow_control.stage import Stage
 from ..layouts import beat_layout, slots_layout
+from ..logic import named
 from ..profile import UNICODE, Profile, checked_profile
 from .detection import SequenceDetector, bit_of_count
 
@@ -99,35 +100,37 @@ class WideDecoder(Design):
         credit = Credit(m, i, o)
         credit.part("sequences")
         lanes = SequenceDetector(credit, i, self.profile)
-        named = lanes.named()
+        names = lanes.named()
         credit.part("tokens")
         make = credit.stage("make", "the tokens")
         fields: dict[str, list[Value]] = {
             "code_point": lanes.code_points(),
-            "error": [named["error"]],
-            "kind": [named[f"error_kind_{bit}"] for bit in range(3)],
-            "length": self._lengths(named),
+            "error": [names["error"]],
+            "kind": [names[f"error_kind_{bit}"] for bit in range(3)],
+            "length": self._lengths(names),
         }
         planes = [
-            make.register(f"{name}_{number}", fact)
+            named(credit.m, f"{name}_{number}" if len(facts) > 1 else name, fact)
             for name, facts in fields.items()
             for number, fact in enumerate(facts)
         ]
-        in_slots = Cat(plane[slot] for slot in range(len(o.p.slots)) for plane in planes)
+        tokens = make.register(
+            "tokens", Cat(plane[slot] for slot in range(len(o.p.slots)) for plane in planes)
+        )
         m.d.comb += [
             self.probes.arrives.eq(make.valid),
-            self.probes.arriving.eq(in_slots),
-            o.p.slots.eq(credit.store(make, in_slots)),
+            self.probes.arriving.eq(tokens),
+            o.p.slots.eq(credit.store(make, tokens)),
             o.p.last.eq(credit.store(lanes.paired, lanes.paired["last"])),
         ]
         credit.finish()
         return m
 
-    def _lengths(self, named: Stage) -> list[Value]:
+    def _lengths(self, names: Stage) -> list[Value]:
         """The lengths of the tokens: for each bit, a vector over the slots."""
-        ends = named["ends"]
+        ends = names["ends"]
         at_least = [
             ends,
-            *(named[f"at_least_{n}"] for n in range(2, self.profile.longest_form + 1)),
+            *(names[f"at_least_{n}"] for n in range(2, self.profile.longest_form + 1)),
         ]
         return [ends & bit_of_count(at_least, n) for n in range(len(at_least).bit_length())]

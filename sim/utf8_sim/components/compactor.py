@@ -33,7 +33,7 @@ from .beats import (
     show_beat,
 )
 from .component import Levels, OwnValues, hex_words, register
-from .headers import THROUGHPUT
+from .headers import NOT_COUNTED, THROUGHPUT
 from .report import BOOLEANS, Report, json_lines
 
 TIMING = Packing(stages=11, counted=7)
@@ -421,17 +421,16 @@ class CompactorComponent(BeatComponent):
 //   tkeep          a bit for each lane: all, or with tlast the first ones, perhaps none
 {user if design.user_width else ""}\
 //
-// While m_axis_tvalid is low, the other outputs but s_axis_tready are don't care. So is what
-// m_axis_tdata has where m_axis_tkeep is low."""
+// While m_axis_tvalid is low, the other m_axis outputs are don't care. The parts of m_axis_tdata
+// without m_axis_tkeep always are."""
 
-    def promises(self, timing: Timing) -> str:
-        return f"""\
-{THROUGHPUT}
-// Latency: a full beat is at the output {timing.latency - 1} cycles after the beat was taken that \
-has the first
-// value behind it, a text's last one {timing.latency} cycles after its last beat was taken. \
-Cycles in which
-// m_axis_tvalid is high and m_axis_tready low are not counted."""
+    def promises(self, timing: Timing) -> list[str]:
+        return [
+            THROUGHPUT,
+            f"Latency: a full beat comes out {timing.latency - 1} cycles after the beat with the "
+            f"next value was accepted, the last one of a text {timing.latency} cycles after its "
+            f"last beat was accepted. {NOT_COUNTED}.",
+        ]
 
 
 COMPACTOR = register(CompactorComponent())

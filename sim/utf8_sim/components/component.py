@@ -202,9 +202,9 @@ class Component(ABC):
         """Description of a design's ports, as lines of a comment."""
         return "//"
 
-    def promises(self, timing: Timing) -> str:
-        """Throughput and latency, as lines of a comment."""
-        return "//"
+    def promises(self, timing: Timing) -> list[str]:
+        """Throughput and latency, a paragraph for each."""
+        return []
 
     def example(self, design: Any) -> Piece:
         """The text of the timing diagram: characters of all lengths, and a truncated one.

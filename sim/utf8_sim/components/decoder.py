@@ -29,8 +29,8 @@ from ..hostile import bytes_of, texts
 from ..shown import show_token, shown_byte, token_label, token_text
 from ..stimulus import Piece
 from ..trace import Columns, Trace
+from . import headers
 from .component import Component, Levels, Row, register
-from .headers import KINDS
 from .tokens import TokenReport, token_counts
 from .wide_decoder import WIDE_DECODER
 
@@ -106,7 +106,7 @@ class DecoderCoverage(Coverage):
         return rows[: len(cycles)], self._column_of_state.take(trace["state"].take(cycles))
 
 
-PORTS = f"""\
+PORTS = """\
 // s_axis_*         bytes in, AXI4-Stream. tlast marks the last byte of a text.
 // m_axis_*         tokens out, AXI4-Stream. A token is a character or an error, and covers one or
 //                  more consecutive bytes; tokens cover every byte once, in order.
@@ -114,7 +114,7 @@ PORTS = f"""\
 //   tlast          the token covers the last byte of its text
 //   tuser[0]       error
 //   tuser[3:1]     kind of error:
-{KINDS}
+{kinds}
 //   tuser[7:4]     length: how many bytes the token covers
 //
 // While m_axis_tvalid is low, m_axis_tdata, m_axis_tuser and m_axis_tlast are don't care."""
@@ -163,30 +163,33 @@ class DecoderComponent(Component):
         return shown_byte(item["i.data"])
 
     def ports(self, design: Any) -> str:
-        return PORTS
+        return PORTS.format(kinds=headers.kinds(design.profile))
 
-    def promises(self, timing: Timing) -> str:
+    def promises(self, timing: Timing) -> list[str]:
         if isinstance(timing, Elastic):
-            rate = """\
-// Throughput: one byte in every cycle while m_axis_tready is high. s_axis_tready is a register: it
-// may be low two cycles after a cycle in which the output waited, and is high in all others."""
-            latency = f"""\
-// Latency: a token is at the output {timing.latency} cycles after its last byte was accepted, or \
-{timing.latency_of_cut} after the
-// byte that cuts it short; one more if that byte was accepted in the cycle after one in which the
-// output waited."""
+            rate = (
+                "s_axis_tready is a register: it may be low two cycles after a cycle in which the "
+                "output waited, and is high in all others."
+            )
+            latency = (
+                f"a token is at the output {timing.latency} cycles after its last byte was "
+                f"accepted, or {timing.latency_of_cut} after the byte that cuts it short; one more "
+                "if that byte was accepted in the cycle after one in which the output waited."
+            )
         else:
-            rate = """\
-// Throughput: one byte in every cycle while m_axis_tready is high. s_axis_tready depends on
-// m_axis_tready within the cycle. It is low during reset and in the first cycle after it."""
-            latency = """\
-// Latency: a token is at the output 1 cycle after its last byte was accepted, or after the byte
-// that cuts it short. Behind a token cut short it is 2 cycles, for bytes that follow without a gap,
-// until one of them begins a sequence."""
-        return f"""\
-{rate}
-{latency}
-// Cycles in which m_axis_tvalid is high and m_axis_tready low are not counted."""
+            rate = (
+                "s_axis_tready depends on m_axis_tready within the cycle. It is low during reset "
+                "and in the first cycle after it."
+            )
+            latency = (
+                "a token is at the output 1 cycle after its last byte was accepted, or after the "
+                "byte that cuts it short. Behind a token cut short it is 2 cycles, for bytes that "
+                "follow without a gap, until one of them begins a sequence."
+            )
+        return [
+            f"Throughput: one byte in every cycle while m_axis_tready is high. {rate}",
+            f"Latency: {latency} {headers.NOT_COUNTED}.",
+        ]
 
 
 DECODER = register(DecoderComponent())

@@ -22,6 +22,7 @@ from ..shown import named, shown_byte
 from ..stimulus import LAST, Piece, one_by_one
 from ..trace import Columns, Interface, Trace
 from .component import Component, Levels, Row, register
+from .headers import NOT_COUNTED
 from .report import BOOLEANS, LENGTHS, Beginning, Places, Report, json_lines
 
 RANDOM_VALUES = 1024
@@ -226,21 +227,27 @@ class EncoderComponent(Component):
             code_points = feed_all(model, items)["o.code_point"]
             yield code_points, bool(items[LAST][-1:].any())
 
+    def example(self, design: Any) -> Piece:
+        """Characters of all lengths, and a surrogate."""
+        return "é€😀A\ud800B".encode(errors="surrogatepass"), True
+
     def opinion(self, values: np.ndarray, design: Any) -> str:
         return encoded_by_cpython(values)
 
     def ports(self, design: Any) -> str:
         return PORTS
 
-    def promises(self, timing: Timing) -> str:
+    def promises(self, timing: Timing) -> list[str]:
         cycles, sent = "1 cycle", ""
         if timing.latency > 1:
             cycles = f"{timing.latency} cycles"
-            sent = ", and those in which\n// continuation bytes of earlier code points are sent"
-        return f"""\
-// Throughput: one byte in every cycle while the consumer is ready and code points are offered.
-// Latency: the first byte is at the output {cycles} after its code point was taken. Not counted are
-// cycles in which m_axis_tvalid is high and m_axis_tready low{sent}."""
+            sent = ", nor those in which continuation bytes of earlier code points are sent"
+        return [
+            "Throughput: one byte in every cycle while the consumer is ready and code points are "
+            "offered.",
+            f"Latency: the first byte is at the output {cycles} after its code point was accepted. "
+            f"{NOT_COUNTED}{sent}.",
+        ]
 
 
 ENCODER = register(EncoderComponent())

@@ -12,7 +12,7 @@ from ..golden.timing import Timing
 from ..stimulus import LAST
 from ..tools.words import plural
 from ..trace import Columns, Trace
-from .headers import BEATS, KINDS, THROUGHPUT
+from .headers import BEATS, NOT_COUNTED, THROUGHPUT, kinds
 from .report import (
     BOOLEANS,
     KEEP,
@@ -120,8 +120,8 @@ def ports(design: Any) -> str:
 //   tkeep          a bit for each byte: all, or with tlast the first ones, perhaps none
 {_user(design)}
 //
-// While m_axis_tvalid is low, the other outputs but s_axis_tready are don't care. So is what
-// m_axis_tdata has where m_axis_tkeep is low."""
+// While m_axis_tvalid is low, the other m_axis outputs are don't care. The parts of m_axis_tdata
+// without m_axis_tkeep always are."""
 
 
 def _user(design: Any) -> str:
@@ -135,19 +135,18 @@ def _user(design: Any) -> str:
 //   tuser          with tlast, a report of errors; else zero
 //   tuser[0]       error: there is U+FFFD in place of what was not well-formed
 //   tuser[3:1]     kind of the first error:
-{KINDS}
-//   {offset:<14} offset: bytes of the input text before it; all ones if they are more
-//   {count:<14} count: the number of errors; all ones if they are more"""
+{kinds(design.profile)}
+//   {offset:<14} offset: bytes of the input text before it; saturates at all ones
+//   {count:<14} count: the number of errors; saturates at all ones"""
 
 
-def promises(timing: Timing) -> str:
-    """Throughput and latency, as a comment."""
-    return f"""\
-{THROUGHPUT}
-// Latency: the last beat of a text is at the output {timing.latency} cycles after its last beat \
-was taken, any
-// other one before that. Cycles in which m_axis_tvalid is high and m_axis_tready low are not
-// counted."""
+def promises(timing: Timing) -> list[str]:
+    """Throughput and latency."""
+    return [
+        THROUGHPUT,
+        f"Latency: the last beat of a text comes out {timing.latency} cycles after its last beat "
+        f"was accepted, the others earlier. {NOT_COUNTED}.",
+    ]
 
 
 def transcoded_by_cpython(values: np.ndarray, design: Any) -> str:

@@ -172,11 +172,11 @@ class ValidatorComponent(BeatComponent):
 // m_axis_*         the same beats out, and with tlast a verdict about their text
 //   tuser[0]       error: the text is not well-formed
 //   tuser[3:1]     kind of its first error:
-{headers.KINDS}
-//   {offset:<14} offset: how many bytes of the text are before it; all ones if they are more
+{headers.kinds(design.profile)}
+//   {offset:<14} offset: bytes of the text before it; saturates at all ones
 //
-// Without tlast, tuser is zero. While m_axis_tvalid is low, the other outputs but s_axis_tready
-// are don't care."""
+// Without tlast, tuser is zero. While m_axis_tvalid is low, the other m_axis outputs are don't
+// care."""
 
 
 VALIDATOR = register(ValidatorComponent())

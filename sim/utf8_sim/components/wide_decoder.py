@@ -54,10 +54,11 @@ class SlotsReport(TokenReport):
 
 PORTS = f"""\
 {headers.BEATS}
-// m_axis_*         for each beat one of slots, AXI4-Stream. Slot k has the token that ends with
-//                  the k-th byte of the beat, the first one being 1; slot 0 a truncated sequence
-//                  that ended with the beat before. A token is a character or an error, and covers
-//                  one or more consecutive bytes; tokens cover every byte once, in order.
+// m_axis_*         for each beat, a beat of token slots, AXI4-Stream. Slot k, from 1 on, has the
+//                  token that ends with byte k of the beat, counted from 1, if one does. Slot 0 has
+//                  a truncated sequence that ended with the beat before. A token is a character or
+//                  an error, and covers one or more consecutive bytes; tokens cover every byte
+//                  once, in order.
 //   tdata          a code point in each slot, slot 0 lowest, zero-extended (UTF-32; to 64 bits if
 //                  32 are too few); U+FFFD in an error
 //   tkeep          a bit for each byte of tdata: whether there is a token in the slot
@@ -65,10 +66,10 @@ PORTS = f"""\
 //   tuser          8 bits for each slot, slot 0 lowest, all zero if there is no token:
 //     bit 0        error
 //     bits 3:1     kind of error:
-{headers.KINDS}
+{{kinds}}
 //     bits 7:4     length: how many bytes the token covers
 //
-// While m_axis_tvalid is low, the other outputs but s_axis_tready are don't care."""
+// While m_axis_tvalid is low, the other m_axis outputs are don't care."""
 
 
 class WideDecoder(BeatComponent):
@@ -94,7 +95,7 @@ class WideDecoder(BeatComponent):
         return (Row("tokens", show_slots),)
 
     def ports(self, design: Any) -> str:
-        return PORTS
+        return PORTS.format(kinds=headers.kinds(design.profile))
 
 
 WIDE_DECODER = WideDecoder()

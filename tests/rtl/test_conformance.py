@@ -190,43 +190,6 @@ def test_command_to_paste_repeats_the_failure(folder):
     assert "breaks the rule 'kept-byte'" in result.out
 
 
-OTHERS = {
-    "encoder": ["utf8_encoder.v", "--top", "utf8_encoder", "--component", "encoder"],
-    "validator": ["utf8_validator_8.v", "--top", "utf8_validator_8", "--component", "validator"],
-    "decoder, 8 lanes": ["utf8_decoder_8.v", "--top", "utf8_decoder_8", "--lanes", "8"],
-    "transcoder": ["utf8_transcoder_8.v", "--top=utf8_transcoder_8", "--component=transcoder"],
-}
-
-
-@LONG
-@needs_verilator
-@pytest.mark.parametrize("name", OTHERS)
-def test_our_other_components_pass(folder, name):
-    file, *words = OTHERS[name]
-    result = run("conform", ROOT / "verilog" / file, *words)
-    assert result.status == 0, result.out
-
-
-@LONG
-@needs_verilator
-@pytest.mark.parametrize(
-    ("name", "good", "bad", "rule"),
-    [
-        ("encoder", "assign m_axis_tdata = ", "assign m_axis_tdata = 8'd1 ^ ", "every-character"),
-        ("validator", "assign m_axis_tlast = ", "assign m_axis_tlast = 1'b0 & ", "short-texts"),
-    ],
-)
-def test_other_broken_components_fail(folder, name, good, bad, rule):
-    file, *words = OTHERS[name]
-    text = (ROOT / "verilog" / file).read_text()
-    assert text.count(good) == 1
-    Path(file).write_text(text.replace(good, bad))
-    result = run("conform", file, *words, "--rule", rule, "--json", "card.json")
-    assert result.status == 1
-    [row] = json.loads(Path("card.json").read_text())["rules"]
-    assert row["verdict"] == "fail"
-
-
 ODD = """
 `include "width.vh"
 module odd #(parameter WIDTH = `DEFAULT_WIDTH) (
@@ -348,6 +311,12 @@ REFUSALS = [
     ("--top wrong_decoder --component validator --error-span silent", "--error-span silent is for"),
     ("--top wrong_decoder --lanes 8 --error-span silent", "is for decoders with one lane"),
     ("--top nothing --engine icarus", "iverilog failed (exit status"),
+    # These do not wait until the core is compiled: there is no such module.
+    ("--top nothing --rule a", "unknown --rule 'a': choose from 1-byte, 2-byte"),
+    ("--top nothing --component encoder --rule a", "unknown --rule 'a': choose from every-char"),
+    ("--top nothing --error-span a", "unknown --error-span 'a': choose from auto, maximal"),
+    ("--top nothing --hex 41 --text A", "give one text: FILE, - for standard input, --text"),
+    ("--top nothing --hex 4", "--hex"),
 ]
 
 

@@ -15,9 +15,11 @@ from .output import check_outputs
 
 if TYPE_CHECKING:
     from utf8_hdl import Profile
+    from utf8_sim.campaign import Part
     from utf8_sim.conformance.core import Core
     from utf8_sim.conformance.suite import Suite
     from utf8_sim.engines.engine import Engine
+    from utf8_sim.subject import Subject
 
     from ..designs import DesignSpec
 
@@ -144,6 +146,9 @@ def conform(
     """
     from utf8_sim.conformance.connections import Connections
     from utf8_sim.conformance.core import Core
+    from utf8_sim.subject import Subject
+
+    from .texts import typed_part
 
     [spec] = design.specs()
     is_decoder = spec.component == "decoder" and spec.lanes == 1
@@ -165,13 +170,31 @@ def conform(
     subject = Core(spec.make(), files, core.top, connections)
     if is_decoder and "o.code_point" not in subject.compared:
         raise UsageError("a decoder needs code_point: --without or --ports leaves it out")
+    # Before the core is compiled, which may fail or take long.
+    part = typed_part(typed, Subject(subject))
+    if trial.rule is not None:
+        _check_rule(trial.rule, Subject(subject), is_decoder=is_decoder)
     engine = _engine(trial.engine, subject)
     suite = _suite(engine, spec, rules, core, trial)
     words = [*_words(files, core, spec), "--engine", engine.name]
-    if is_typed:
-        _run_input(suite, typed, trial)
+    if part:
+        _run_input(suite, part, trial)
     else:
         _run_rules(suite, trial, results, _head(files, core, spec, engine.name), words)
+
+
+def _check_rule(name: str, subject: "Subject", *, is_decoder: bool) -> None:
+    from utf8_sim.conformance.components import component_rules, parts_of
+    from utf8_sim.conformance.rules import decoder_rules
+
+    rules = (
+        decoder_rules(subject.profile.longest_form)
+        if is_decoder
+        else component_rules(parts_of(subject))
+    )
+    names = [rule.name for rule in rules]
+    if name not in names:
+        raise UsageError(f"unknown --rule {name!r}: choose from {', '.join(names)}")
 
 
 def _engine(name: str, core: "Core") -> "Engine":
@@ -199,13 +222,8 @@ def _suite(
     rate = core.throughput
     if spec.component == "decoder" and spec.lanes == 1:
         span = rules.error_span or AUTO
-        suite: Suite = DecoderSuite(engine, span=span, exhaustive=trial.every_text, rate=rate)
-    else:
-        suite = ComponentSuite(engine, rate=rate)
-    if trial.rule is not None and trial.rule not in suite.card.results:
-        names = ", ".join(suite.card.results)
-        raise UsageError(f"unknown --rule {trial.rule!r}: choose from {names}")
-    return suite
+        return DecoderSuite(engine, span=span, exhaustive=trial.every_text, rate=rate)
+    return ComponentSuite(engine, rate=rate)
 
 
 def _words(files: list[str], core: CoreFiles, spec: "DesignSpec") -> list[str]:
@@ -230,16 +248,13 @@ def _head(files: list[str], core: CoreFiles, spec: "DesignSpec", engine: str) ->
     }
 
 
-def _run_input(suite: "Suite", typed: InlineInput, trial: Trial) -> None:
+def _run_input(suite: "Suite", part: "Part", trial: Trial) -> None:
     """Run one input, and show expected and actual outputs."""
     from utf8_sim.conformance.bench import Drive
 
     from ..terminal import VerificationFailed, report_console
     from ..verify.conformance import print_one
-    from .texts import typed_part
 
-    part = typed_part(typed, suite.engine)
-    assert part
     drive = Drive(trial.stall_input, trial.stall_output, trial.seed)
     rule, failure = suite.run_input(part.pieces(), drive)
     print_one(report_console(), rule, failure)

@@ -174,7 +174,10 @@ class _Run:
                 left = part(left, slice(np.count_nonzero(trace.is_accepted), None))
                 if not len_of(left):
                     break
-        self._window(RESET_CYCLES, self._no_items, reset=True)
+            # Again, with outputs that are not taken: the reset must discard these, too.
+            self._window(16, self._drive.before, stalled=True)
+        is_held = self._drive.before is not None
+        self._window(RESET_CYCLES, self._no_items, reset=True, stalled=is_held)
         quiet = self._window(QUIET_CYCLES, self._no_items)
         self._outcome.early = int(np.count_nonzero(quiet["o.valid"]))
 

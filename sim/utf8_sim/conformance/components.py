@@ -1,7 +1,7 @@
 """The scorecard of an encoder, a validator, a transcoder, or any other component."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any
 
@@ -14,6 +14,7 @@ from ..campaign import Part
 from ..engines.engine import Engine
 from ..golden.model import Transducer
 from ..stimulus import LAST, Piece, Stimulus
+from ..subject import Subject
 from ..trace import Columns
 from .rules import SHARED_RULES, Rule
 from .suite import Pool, Suite
@@ -31,6 +32,20 @@ MAX_SAMPLED = 32
 WELL_FORMED = "aé€" * 256
 
 
+def parts_of(subject: Subject) -> dict[str, Part]:
+    """The texts of a component's own rules, by the rule."""
+    campaign = subject.component.campaign(subject.design.design, 0)
+    parts = [each for each in campaign if not each.is_long]
+    if "i.code_point" in [pin.name for pin in subject.interface.inputs]:
+        parts.insert(0, _every_character(subject.profile))
+    return {_slug(each.name): each for each in parts}
+
+
+def component_rules(parts: Mapping[str, Part]) -> list[Rule]:
+    """The rules of a scorecard for a component."""
+    return [*(Rule(name, RESULTS, each.name) for name, each in parts.items()), *SHARED_RULES]
+
+
 class ComponentSuite(Suite):
     """The parts of the component's campaign are its rules; an encoder also gets every character.
 
@@ -39,17 +54,12 @@ class ComponentSuite(Suite):
     """
 
     def __init__(self, engine: Engine, **options: Any) -> None:
-        campaign = engine.component.campaign(engine.design.design, 0)
-        parts = [each for each in campaign if not each.is_long]
-        if "i.code_point" in [pin.name for pin in engine.interface.inputs]:
-            parts.insert(0, _every_character(engine.profile))
-        self._parts = {_slug(each.name): each for each in parts}
+        self._parts = parts_of(engine)
         self.long = [name for name, each in self._parts.items() if each.is_long]
         super().__init__(engine, **options)
 
     def rules(self) -> Sequence[Rule]:
-        own = [Rule(name, RESULTS, each.name) for name, each in self._parts.items()]
-        return [*own, *SHARED_RULES]
+        return component_rules(self._parts)
 
     def model(self) -> Transducer:
         return self.engine.component.model(self.engine.design)

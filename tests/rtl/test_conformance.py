@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from command import assert_refused, run
+from needs import ENGINES as NEEDS
 from needs import each_engine, needs_icarus, needs_verilator
 from utf8_flow.cli import conforming
 from utf8_hdl import UNICODE, Decoder
@@ -15,6 +16,7 @@ from utf8_sim.conformance import SPANS
 from utf8_sim.conformance.connections import Connections
 from utf8_sim.conformance.core import ENGINES, Core
 from utf8_sim.conformance.rules import decoder_rules
+from utf8_sim.engines import isolated
 from utf8_sim.tools.programs import find
 
 ROOT = Path(__file__).parents[2]
@@ -236,6 +238,67 @@ def test_core_with_other_ports_passes(folder, engine):
     tokens = "U+0041 A, U+00E9 é, error, error, U+0041 A"
     assert f"expected    {tokens}\nactual      {tokens}\n" in result.out
     assert result.status == 0
+
+
+CORE_THAT = """
+module ends (
+  input clk, input [7:0] s_axis_tdata, input s_axis_tvalid, output reg [31:0] m_axis_tdata,
+  output m_axis_tvalid
+);
+  reg [7:0] value;
+  wire [7:0] loop = @;
+  assign m_axis_tvalid = s_axis_tvalid;
+  always @(posedge clk) begin
+    #
+    m_axis_tdata <= value | loop;
+  end
+endmodule
+"""
+
+ENDS = ["--top", "ends", "--without", "ready,last,error,kind,length,reset", "--hex", "41"]
+
+FAULTY = {
+    "loop": ("~(loop & s_axis_tvalid)", ""),
+    "endless": ("1'b0", "value = s_axis_tdata; while (value[0]) value = value + 2;"),
+    "finish": ("1'b0", 'if (s_axis_tvalid) begin $display("done"); $finish; end'),
+}
+"""The value of a wire, and a statement."""
+
+
+STOPPED = [
+    ("loop", "verilator", "the core ended its simulation: %Error"),
+    ("loop", "cxxrtl", "the core ended its simulation: Error: the outputs do not settle"),
+    ("loop", "icarus", "an endless or combinational loop? 64 cycles did not end within 1 s"),
+    ("endless", "verilator", "an endless or combinational loop? 64 cycles did not end within 1 s"),
+    ("endless", "icarus", "an endless or combinational loop? 64 cycles did not end within 1 s"),
+    ("finish", "verilator", "the core ended its simulation: - source0/ends.v:"),
+]
+
+
+@pytest.mark.sample(2)
+@pytest.mark.parametrize(
+    ("fault", "engine", "message"),
+    [pytest.param(*case, marks=NEEDS[case[1]], id=" ".join(case[:2])) for case in STOPPED],
+)
+def test_core_that_stops_its_simulation_is_refused(folder, fault, engine, message, monkeypatch):
+    monkeypatch.setattr(isolated, "SECONDS", 1.0)
+    wire, statement = FAULTY[fault]
+    Path("ends.v").write_text(CORE_THAT.replace("@;", f"{wire};").replace("#", statement))
+    assert_refused(run("conform", "ends.v", *ENDS, "--engine", engine), message)
+
+
+@each_engine("verilator", "icarus")
+@pytest.mark.sample(1)
+def test_core_may_print_and_read_files(folder, engine):
+    """It reads them from the current folder, and what it prints is not in the report."""
+    Path("table.hex").write_text("41\n")
+    statement = 'value = cells[0]; $display("0 1"); $write("x");'
+    text = CORE_THAT.replace("@;", "value;").replace("#", statement)
+    cells = 'reg [7:0] cells [0:0]; initial $readmemh("table.hex", cells);'
+    Path("ends.v").write_text(text.replace("reg [7:0] value;", f"reg [7:0] value; {cells}"))
+    result = run("conform", "ends.v", *ENDS, "--engine", engine)
+    assert "expected    U+0041 A\nactual" in result.out
+    assert "0 1" not in result.out
 
 
 @needs_icarus

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..engines.engine import DesignError, Engine, Plan, Simulation
 from ..engines.icarus import IcarusEngine
+from ..engines.isolated import Isolated
 from ..golden.model import Transducer
 from ..stimulus import LAST
 from ..trace import Columns, Trace
@@ -140,6 +141,9 @@ class Bench:
 
     def _started(self) -> Simulation:
         """A simulation; Icarus Verilog starts slowly, so its process runs on if it can be reset."""
+        if isinstance(self._simulation, Isolated):
+            self._simulation.restart()
+            return self._simulation
         if self._simulation is None or not (
             isinstance(self.engine, IcarusEngine) and "rst" in self.has
         ):

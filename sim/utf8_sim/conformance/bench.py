@@ -21,7 +21,10 @@ RESET_CYCLES, QUIET_CYCLES = 4, 8
 """Cycles of a reset, and cycles without an input after it."""
 
 MAX_CYCLES = 1000
-"""Cycles for an input, on average, after which a run ends: outputs may never end."""
+"""Cycles for an input, on average, after which a run ends."""
+
+MAX_SURPLUS = 1 << 10
+"""Outputs without an input after which a run ends."""
 
 FIRST_WINDOW, LAST_WINDOW = 64, 1 << 16
 """Cycles of the windows of a run, each of which is twice as long as the one before."""
@@ -199,7 +202,8 @@ class _Run:
         while not is_over and self._silent < max_silent and self._cycles <= max_cycles:
             first = outcome.accepted
             self._note(self._window(size, part(items, slice(first, first + size))))
-            is_over = outcome.wrong is not None and not to_end
+            is_endless = self._comparison.surplus > MAX_SURPLUS
+            is_over = outcome.wrong is not None and (not to_end or is_endless)
             size = min(2 * size, LAST_WINDOW, self._engine.window)
         if not is_over:
             self._comparison.finish()
@@ -303,6 +307,11 @@ class _Comparison:
         self._outcome.wrong = number
         is_expected = number < len(self._items)
         self._outcome.item = int(self._items[number]) if is_expected else max(0, self._fed - 1)
+
+    @property
+    def surplus(self) -> int:
+        """The number of outputs that were not expected so far."""
+        return len_of(self._surplus)
 
     def finish(self) -> None:
         """Check at the end of a run that no output is missing."""

@@ -151,10 +151,12 @@ class DecoderSuite(Suite):
             super().run_pool(pool, texts)
             return
         for text in texts:  # each alone: nothing follows it
-            self.card.count("prompt", 1)
             outcome = self.bench.run(text, to_end=True)
             complete = text | {LAST: np.append(text[LAST][:-1], np.uint8(1))}
-            if outcome.failed and not self.fails(complete):
+            if outcome.failed and self.fails(complete):
+                continue
+            self.card.count("prompt", 1)
+            if outcome.failed:
                 self.record("prompt", [text], outcome)
 
     def fresh(self) -> Texts:

@@ -91,7 +91,7 @@ class Runner(ABC):
                 return
             at = outcome.accepted if outcome.problem == "hang" else outcome.item
             failing = min(rest.number_at(at), len(rest) - 1)
-            self.count(pool, rest[: failing + 1].items)
+            self.count(pool, rest[:failing].items)
             self._isolate(pool, rest[: failing + 1])
             failures += 1
             first += failing + (1 << failures // STEADY)

@@ -193,7 +193,8 @@ class Suite(Runner):
         self.progress("throughput")
         for rule, items in zip(RATES, (self.well_formed(), self.hostile().items), strict=True):
             outcome = self.bench.run(items, to_end=True)
-            moved = {"inputs": outcome.accepted, "outputs": len_of(outcome.actual)}
+            outputs = min(len_of(outcome.actual), len_of(outcome.expected))
+            moved = {"inputs": outcome.accepted, "outputs": outputs}
             busier = max(moved, key=lambda side: moved[side])
             pace = moved[busier] / max(outcome.cycles, 1)
             result = self.card.results[rule]

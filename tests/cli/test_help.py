@@ -20,6 +20,7 @@ from utf8_sim import command_line
 from utf8_sim.components import COMPONENTS
 
 QUICK = ["simulate", "compare", "generate"]
+CONFORM = ["conform"]
 SLOW = ["prove", "mutate", "check", "synthesize", "bitstream"]
 
 
@@ -73,7 +74,7 @@ def test_slow_examples_of_help_are_accepted(folder, monkeypatch, command):
 
 
 def test_help_names_the_components_of_an_option():
-    for text in map(help_of, QUICK + SLOW):
+    for text in map(help_of, QUICK + CONFORM + SLOW):
         for option in re.findall(r"^  (--[\w-]+) ", text, re.M):
             owners = command_line.owners(option)
             if 0 < len(owners) < len(COMPONENTS) and option not in command_line.RULES:
@@ -90,14 +91,14 @@ def test_help_fits_the_terminal(monkeypatch):
 
 
 def test_ways_to_print_help():
-    for command in ([], *([name] for name in QUICK + SLOW)):
+    for command in ([], *([name] for name in QUICK + CONFORM + SLOW)):
         shown = help_of(*command)
         assert run(*command, "-h") == (0, shown, "")
         assert shown.startswith(" ".join(["Usage: utf8-hdl", *command, "["]))
         assert not command or "\nOther options:\n  -h, --help " in shown
     assert run() == (2, "", help_of())
     summaries = help_of().partition("Commands:\n")[2].partition("\n\n")[0]
-    assert [line.split()[0] for line in summaries.splitlines()] == QUICK + SLOW
+    assert [line.split()[0] for line in summaries.splitlines()] == QUICK + CONFORM + SLOW
     assert "..." not in summaries
 
 
@@ -167,7 +168,7 @@ def test_limits_of_options_equal_those_of_the_code():
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        ("com", ["compare"]),
+        ("compa", ["compare"]),
         ("compare --sur", ["--surrogates"]),
         ("generate --from utf-1", ["utf-16", "utf-16le", "utf-16be"]),
         ("prove --property li", ["line-rate"]),

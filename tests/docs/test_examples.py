@@ -144,9 +144,10 @@ def copied(name: str, tmp_path: Path) -> Path:
     """A copy of an example, without files that its bench has written."""
     folder = tmp_path / name
     folder.mkdir()
-    for file in ("Makefile", "test_utf8_decoder.py", "test_utf8_filter.py", "utf8_filter.v"):
-        if (EXAMPLES / name / file).exists():
-            shutil.copy(EXAMPLES / name / file, folder)
+    written = {"utf8_decoder.v", "utf8_compact_decoder.v", "results.xml"}
+    for file in (EXAMPLES / name).iterdir():
+        if file.is_file() and file.name not in written:
+            shutil.copy(file, folder)
     return folder
 
 
@@ -202,6 +203,22 @@ FILTER_FLAWS = {
     "shown before it is complete": ("next_read == text_begin", "next_read == next_write"),
     "changed while it stalls": ("~m_axis_tvalid | m_axis_tready", "1'b1"),
 }
+
+
+@pytest.mark.long
+@needs("make", "iverilog", modules=["cocotb"])
+@pytest.mark.parametrize("code_point", ["code_point", "code_point + (code_point == 32'h80)"])
+def test_conformance_of_registers(code_point, tmp_path):
+    folder = copied("conformance", tmp_path)
+    core = folder / "decoder_registers.v"
+    core.write_text(core.read_text().replace("rdata = code_point;", f"rdata = {code_point};"))
+    ran = make(folder)
+    if code_point == "code_point":
+        assert " PASS=1 FAIL=0 " in ran.stdout, ran.stdout[-3000:] + ran.stderr[-3000:]
+        assert "UTF-8 conformance: 18 of 18 rules" in ran.stdout
+    else:
+        assert "FAIL 2-byte: every character of 2 bytes" in ran.stdout
+        assert "  input    C2 80\n" in ran.stdout
 
 
 @pytest.mark.long

@@ -153,7 +153,7 @@ def test_cover_point_needs_its_stimuli(design, left_out, empty):
     if left_out == "idle values":
         idle = {pin.name: np.zeros_like(pin.column(1)) for pin in engine.interface.inputs}
         zeros = np.zeros(1, dtype=np.int32)
-        vars(engine).update(_idle_payloads=idle, _idle_order=lambda seed: zeros)
+        vars(engine).update(idle_payloads=idle, idle_order=lambda seed: zeros)
     names = [left_out] if isinstance(left_out, str) else left_out
     gaps = campaign_coverage(engine, modes, names).gaps()
     assert any(gap.startswith(empty) for gap in gaps)
@@ -163,8 +163,8 @@ def test_cover_point_needs_its_stimuli(design, left_out, empty):
 def test_idle_payloads_half_hostile(design):
     """The first half of the payloads on an idle bus are the first hostile inputs."""
     engine = AmaranthEngine(design)
-    hostile = {name: column[:IDLE_ROWS] for name, column in engine._idle_payloads.items()}
-    assert {len(column) for column in engine._idle_payloads.values()} == {2 * IDLE_ROWS}
+    hostile = {name: column[:IDLE_ROWS] for name, column in engine.idle_payloads.items()}
+    assert {len(column) for column in engine.idle_payloads.values()} == {2 * IDLE_ROWS}
     first = next(
         inputs
         for inputs in engine.items(

@@ -330,9 +330,9 @@ def test_unfinished_run_leaves_no_process(is_killed, monkeypatch):
 @pytest.mark.parametrize(
     ("script", "message"),
     [
-        ("printf '0 ff 1 1 1\\n0 ff'; kill -9 $$", "cycle 0 and said 0 ff 1 1 1"),
+        ("printf 'utf8-hdl: 0 ff 1 1 1\\n0 ff'; kill -9 $$", "cycle 0 and said 0 ff 1 1 1"),
         ("echo 'bad magic'; exit 1", "cycle 0 and said bad magic"),
-        ("echo 0 ff 1 1 1 0 00 0 0 0 0 0; echo 1; kill -9 $$", "cycle 1 and said 1"),
+        ("echo utf8-hdl: 0 ff 1 1 1 0 00 0 0 0 0 0; echo 1; kill -9 $$", "cycle 1 and said 1"),
     ],
     ids=["dies in a line", "complains", "dies after a cycle"],
 )

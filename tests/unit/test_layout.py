@@ -20,7 +20,7 @@ LAYERS = {
     "sim/utf8_sim": [
         *("tools", "command_line", "trace", "stimulus", "shown", "golden", "campaign", "hostile"),
         *("components", "subject", "scoreboard", "engines", "lockstep", "minimise", "waves"),
-        "running",
+        *("conformance", "running"),
     ],
     "flow/utf8_flow": [
         *("failure", "markdown", "terminal", "designs"),

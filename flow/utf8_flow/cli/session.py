@@ -17,7 +17,7 @@ from utf8_sim.tools.interrupts import one_interrupt
 
 from ..failure import UNEXPECTED, unexpected
 from ..terminal import INTERRUPTED, Interrupted, VerificationFailed, visible
-from . import generation, proving, simulation, synthesis
+from . import conforming, generation, proving, simulation, synthesis
 from .options import examples
 from .output import give_up_on
 
@@ -32,7 +32,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": MAX_WIDTH},
 )
-for part in (simulation, generation, proving, synthesis):
+for part in (simulation, generation, conforming, proving, synthesis):
     app.add_typer(part.app)
 
 

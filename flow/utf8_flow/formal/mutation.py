@@ -158,7 +158,7 @@ class MutantEngine(Engine):
             axi_places(design, self.interface),
             PACKAGE,
             key=[mutants.code],
-            write=lambda: mutants.code,
+            write=lambda _folder: mutants.code,
             macros=[f"-DMUTANTS={mutants.width}"],
         )
         self.library = cxxrtl_library(code)

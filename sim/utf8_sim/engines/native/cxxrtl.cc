@@ -1,5 +1,8 @@
 // The design, as C++ by write_cxxrtl (design.h), for driver.h.
 
+#include <cstdio>
+#include <cstdlib>
+
 #include "design.h"
 
 struct Model {
@@ -13,9 +16,14 @@ struct Model {
 #else
         // Wires that depend on themselves, as a port of which one bit is another one, settle first.
         top.prev_p_clk.data[0] = top.p_clk.data[0] = 0;
-        do
+        int rounds = 0;
+        do {
+            if (++rounds > 1000) {
+                std::fputs("Error: the outputs do not settle: a combinational loop\n", stderr);
+                std::abort();
+            }
             top.cxxrtl_design::p_top::eval();
-        while (commit());
+        } while (commit());
 #endif
     }
 

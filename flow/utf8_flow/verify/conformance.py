@@ -1,0 +1,201 @@
+"""The scorecard of a core, as a report, as JSON, as JUnit's XML, and as a badge."""
+
+import json
+import shlex
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+from rich.console import Console
+
+from utf8_sim.conformance.scorecard import Failure, Result, Scorecard, Verdict
+from utf8_sim.conformance.texts import joined
+from utf8_sim.engines.engine import Engine
+from utf8_sim.stimulus import LAST
+from utf8_sim.tools.words import plural
+
+from ..terminal import say
+
+MAX_TYPED = 64
+"""Values of an input that a command has; a longer input is repeated by its rule."""
+
+MAX_TOKENS = 8
+"""Outputs of a failure in the report."""
+
+STYLES = {Verdict.PASS: "green", Verdict.FAIL: "bold red", Verdict.NOT_APPLICABLE: "dim"}
+
+BY_RULE = frozenset({"prompt", "valid-first", "reset", "quiet-reset", "stable-output"})
+"""Rules whose failures need more than texts and stalls."""
+
+
+@dataclass
+class Report:
+    """A scorecard with the command that made it.
+
+    Parameters
+    ----------
+    card : Scorecard
+        The scorecard.
+    engine : Engine
+        The simulator.
+    head : dict of str to str
+        The core, the component and the tools, by their names in the report.
+    words : list of str
+        The words of the command, with the engine and without inputs and output files.
+    """
+
+    card: Scorecard
+    engine: Engine
+    head: dict[str, str]
+    words: list[str]
+
+    def print(self, show: Console) -> None:
+        """Print the scorecard."""
+        for name, value in self.head.items():
+            say(show, f"{name:<12}{value}")
+        if self.card.follows:
+            say(show, f"{'error span':<12}the core follows {self.card.follows}")
+        width = max(len(name) for name in self.card.results)
+        for group, results in groupby(self.card.results.values(), lambda each: each.rule.group):
+            say(show, "")
+            say(show, group, "bold")
+            for result in results:
+                self._print_result(show, result, width)
+        say(show, "")
+        say(show, self.card.badge, "green" if self.card.passed else "bold red")
+
+    def _print_result(self, show: Console, result: Result, width: int) -> None:
+        rule, verdict = result.rule, result.verdict
+        cases = "" if verdict is Verdict.NOT_APPLICABLE else f"{result.cases:,}"
+        remark = result.measured or (
+            (result.missing or "no case passed") if verdict is Verdict.NOT_APPLICABLE else ""
+        )
+        line = f"  {verdict.value:<5}{rule.name:<{width}}{cases:>11}  {rule.text}"
+        say(show, line + (f" ({remark})" if remark else ""), STYLES[verdict])
+        for label, text in self._details(result):
+            say(show, f"       {label:<10}{text}")
+
+    def _details(self, result: Result) -> Iterable[tuple[str, str]]:
+        failure = result.failure
+        if failure is None:
+            return
+        if failure.texts:
+            yield "input", self.shown_input(failure)
+        if failure.expected or failure.actual:
+            yield "expected", _listed(failure.expected)
+            yield "actual", _listed(failure.actual)
+        if failure.note:
+            yield "note", failure.note
+        yield "repeat", self.command(result)
+
+    def shown_input(self, failure: Failure) -> str:
+        """The texts of a failure, as for ``--hex``, or how many values they have."""
+        values = self._values(failure)
+        size = sum(map(len, values))
+        return self._typed(values) if size <= MAX_TYPED else plural(size, "value")
+
+    def command(self, result: Result) -> str:
+        """The command that repeats a failure."""
+        failure = result.failure
+        assert failure
+        values = self._values(failure)
+        is_typed = values and result.rule.name not in BY_RULE and not result.measured
+        if not is_typed or sum(map(len, values)) > MAX_TYPED:
+            return shlex.join([*self.words, "--rule", result.rule.name])
+        words = [*self.words, self.engine.component.list_option, self._typed(values)]
+        words += ["--stall-input", f"{failure.gaps:g}"] if failure.gaps else []
+        words += ["--stall-output", f"{failure.stalls:g}"] if failure.stalls else []
+        words += ["--seed", str(failure.seed)] if failure.seed else []
+        return shlex.join(words)
+
+    def _values(self, failure: Failure) -> list[list[int]]:
+        """The values of each text."""
+        if not failure.texts:
+            return []
+        items = joined(failure.texts)
+        values, counts = self.engine.component.values(items)
+        ends = np.cumsum(counts)[items[LAST] != 0]
+        if values.ndim > 1:
+            return []
+        return [text.tolist() for text in np.split(values, ends[ends < len(values)])]
+
+    def _typed(self, values: list[list[int]]) -> str:
+        _, width = self.engine.interface.inputs[0].parts[0]
+        digits = min(4, width // 4)
+        return " / ".join(" ".join(f"{value:0{digits}X}" for value in text) for text in values)
+
+    def document(self) -> dict[str, Any]:
+        """The scorecard in types of JSON."""
+        return {
+            **self.head,
+            "error_span": {"judged_by": self.card.judged_by, "follows": self.card.follows},
+            "passed": self.card.passed,
+            "badge": self.card.badge,
+            "rules": [self._row(result) for result in self.card.results.values()],
+        }
+
+    def _row(self, result: Result) -> dict[str, Any]:
+        """A rule in types of JSON."""
+        rule, failure = result.rule, result.failure
+        row: dict[str, Any] = {"rule": rule.name, "group": rule.group, "text": rule.text}
+        row |= {"verdict": result.verdict.value, "cases": result.cases, "failed": result.failed}
+        row |= {"reason": result.missing} if result.missing else {}
+        row |= {"measured": result.measured} if result.measured else {}
+        if failure:
+            row |= {"input": self.shown_input(failure), "command": self.command(result)}
+            row |= {"expected": [*failure.expected], "actual": [*failure.actual]}
+            row["note"] = failure.note
+        return row
+
+    def json(self) -> str:
+        """The scorecard as JSON."""
+        return json.dumps(self.document(), indent=2, ensure_ascii=False) + "\n"
+
+    def badge(self) -> str:
+        """A badge in the format of shields.io's endpoint."""
+        label, _, message = self.card.badge.partition(": ")
+        colour = "brightgreen" if self.card.passed else "red"
+        fields = {"schemaVersion": 1, "label": label, "message": message, "color": colour}
+        return json.dumps(fields) + "\n"
+
+    def junit(self) -> str:
+        """The scorecard as XML for servers that read JUnit's results."""
+        results = self.card.results.values()
+        suite = ElementTree.Element(
+            "testsuite",
+            name="utf8-hdl conform",
+            tests=str(len(results)),
+            failures=str(len(self.card.of(Verdict.FAIL))),
+            skipped=str(len(self.card.of(Verdict.NOT_APPLICABLE))),
+        )
+        for result in results:
+            rule = result.rule
+            case = ElementTree.SubElement(suite, "testcase", classname=rule.group, name=rule.name)
+            if result.verdict is Verdict.FAIL:
+                failure = ElementTree.SubElement(case, "failure", message=rule.text)
+                failure.text = "\n".join(f"{name}: {text}" for name, text in self._details(result))
+            elif result.verdict is Verdict.NOT_APPLICABLE:
+                ElementTree.SubElement(case, "skipped", message=result.missing or "no case passed")
+        ElementTree.indent(suite)
+        return ElementTree.tostring(suite, encoding="unicode") + "\n"
+
+
+def _listed(outputs: Iterable[str]) -> str:
+    outputs = list(outputs)
+    shown = ", ".join(outputs[:MAX_TOKENS])
+    return (shown + ", ..." if len(outputs) > MAX_TOKENS else shown) or "nothing"
+
+
+def print_one(show: Console, rule: str, failure: Failure) -> None:
+    """Print the outputs for one input."""
+    say(show, f"{'expected':<12}{_listed(failure.expected)}")
+    say(show, f"{'actual':<12}{_listed(failure.actual)}")
+    if failure.note:
+        say(show, f"{'note':<12}{failure.note}")
+    if rule:
+        say(show, f"DIFFERENCE: the core breaks the rule {rule!r}", "bold red")
+    else:
+        say(show, "core and golden model agree on this input", "green")

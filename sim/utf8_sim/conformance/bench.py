@@ -1,0 +1,324 @@
+"""Runs a core in a simulator, and compares its outputs with the golden model's, not its cycles."""
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..engines.engine import DesignError, Engine, Plan, Simulation
+from ..engines.icarus import IcarusEngine
+from ..engines.isolated import Isolated
+from ..golden.model import Transducer
+from ..stimulus import LAST
+from ..trace import Columns, Trace
+from .texts import joined, len_of, part
+
+WATCHDOG = 256
+"""Cycles without progress, while the consumer is ready, after which a run is over."""
+
+RESET_CYCLES, QUIET_CYCLES = 4, 8
+"""Cycles of a reset, and cycles without an input after it."""
+
+MAX_CYCLES = 1000
+"""Cycles for an input, on average, after which a run ends."""
+
+MAX_SURPLUS = 1 << 10
+"""Outputs without an input after which a run ends."""
+
+FIRST_WINDOW, LAST_WINDOW = 64, 1 << 16
+"""Cycles of the windows of a run, each of which is twice as long as the one before."""
+
+Mask = Callable[[Columns, Columns], Columns]
+"""The expected outputs, with the actual levels for don't cares."""
+
+
+@dataclass(frozen=True)
+class Drive:
+    """How the pins are driven in a run.
+
+    Attributes
+    ----------
+    gaps, stalls : float
+        Probability of a cycle in which the producer, and the consumer, stalls.
+    seed : int
+        Random seed of both.
+    before : dict of str to numpy.ndarray
+        Inputs that the core accepts first, and must forget because of a reset.
+    held : int
+        Cycles in which the consumer is not ready at first.
+    """
+
+    gaps: float = 0.0
+    stalls: float = 0.0
+    seed: int = 0
+    before: Columns | None = None
+    held: int = 0
+
+
+@dataclass
+class Outcome:
+    """The result of a run.
+
+    Attributes
+    ----------
+    inputs, expected, actual : dict of str to numpy.ndarray
+        The inputs, and the outputs up to the end of the run.
+    wrong : int or None
+        The number of the first output that differs.
+    item : int
+        The input to which that output belongs.
+    problem, message : str
+        ``hang`` or ``undefined`` if the run ended early, and the problem in words.
+    accepted, cycles : int
+        Accepted inputs, and the cycles from the first to the last of them.
+    lag : int
+        Cycles from the last input to the last output.
+    unstable : int
+        Cycles in which an output changed before it was taken.
+    early : int
+        Cycles with a valid output while the consumer was held, or after a reset before any input.
+    """
+
+    inputs: Columns = field(default_factory=dict)
+    expected: Columns = field(default_factory=dict)
+    actual: Columns = field(default_factory=dict)
+    wrong: int | None = None
+    item: int = 0
+    problem: str = ""
+    message: str = ""
+    accepted: int = 0
+    cycles: int = 0
+    lag: int = 0
+    unstable: int = 0
+    early: int = 0
+
+    @property
+    def failed(self) -> bool:
+        """True if an output is wrong, or the run ended early."""
+        return self.wrong is not None or bool(self.problem)
+
+
+class Bench:
+    """A core in a simulator.
+
+    Parameters
+    ----------
+    engine : Engine
+        The simulator, whose design is a :class:`.Core`.
+    model : callable
+        Makes the golden model of a run.
+    mask : callable
+        Replaces don't cares of the expected outputs.
+    """
+
+    def __init__(self, engine: Engine, model: Callable[[], Transducer], mask: Mask) -> None:
+        self.engine, self.model, self.mask = engine, model, mask
+        self.has = engine.design.has
+        #: The output pins that are compared.
+        self.compared: list[str] = engine.design.compared
+        #: Cycles without progress after which a run is over.
+        self.patience = WATCHDOG
+        self._process = ExitStack()
+        self._simulation: Simulation | None = None
+
+    def close(self) -> None:
+        """End the simulator."""
+        self._process.close()
+        self._simulation = None
+
+    def run(self, items: Columns, drive: Drive | None = None, *, to_end: bool = False) -> Outcome:
+        """Run the core after a reset until it is silent, or until an output is wrong.
+
+        With ``to_end``, the run continues after a wrong output.
+        """
+        outcome = Outcome(items)
+        run = _Run(self, self._started(), drive or Drive(), outcome)
+        try:
+            run.reset()
+            run.feed(items, to_end)
+        except DesignError as error:
+            outcome.problem, outcome.message = "undefined", str(error)
+            self.close()
+        return outcome
+
+    def _started(self) -> Simulation:
+        """A simulation; Icarus Verilog starts slowly, so its process runs on if it can be reset."""
+        if isinstance(self._simulation, Isolated):
+            self._simulation.restart()
+            return self._simulation
+        if self._simulation is None or not (
+            isinstance(self.engine, IcarusEngine) and "rst" in self.has
+        ):
+            self.close()
+            self._simulation = self._process.enter_context(self.engine.start())
+        return self._simulation
+
+
+class _Run:
+    """A run of a bench."""
+
+    def __init__(
+        self, bench: Bench, simulation: Simulation, drive: Drive, outcome: Outcome
+    ) -> None:
+        self._engine, self._simulation, self._drive = bench.engine, simulation, drive
+        self._patience, self._outcome = bench.patience, outcome
+        self._comparison = _Comparison(bench, outcome)
+        self._random = np.random.default_rng(drive.seed)
+        self._order = bench.engine.idle_order(drive.seed)
+        self._no_items = {pin.name: pin.column(0) for pin in bench.engine.interface.inputs}
+        self._driven = 0  # cycles since the simulation started
+        self._cycles = self._silent = 0  # since the first input was offered; since any progress
+        self._first: int | None = None  # cycle of the first accepted input
+
+    def reset(self) -> None:
+        """Reset the core; before that, feed the inputs that it must forget."""
+        if self._drive.before is not None:
+            self._window(RESET_CYCLES, self._no_items, reset=True)
+            left = self._drive.before
+            for _ in range(8):
+                trace = self._window(16, left, stalled=False)
+                left = part(left, slice(np.count_nonzero(trace.is_accepted), None))
+                if not len_of(left):
+                    break
+            # Again, with outputs that are not taken: the reset must discard these, too.
+            self._window(16, self._drive.before, stalled=True)
+        is_held = self._drive.before is not None
+        self._window(RESET_CYCLES, self._no_items, reset=True, stalled=is_held)
+        quiet = self._window(QUIET_CYCLES, self._no_items)
+        self._outcome.early = int(np.count_nonzero(quiet["o.valid"]))
+
+    def feed(self, items: Columns, to_end: bool) -> None:
+        """Feed inputs, and compare the outputs."""
+        outcome, drive = self._outcome, self._drive
+        total = len_of(items)
+        if drive.held:
+            trace = self._window(drive.held, part(items, slice(drive.held)), stalled=True)
+            outcome.early = int(np.count_nonzero(trace["o.valid"]))
+            self._note(trace)
+        max_silent = self._patience / (1 - max(drive.gaps, drive.stalls))
+        max_cycles = MAX_CYCLES * (total + self._patience)
+        size, is_over = FIRST_WINDOW, False
+        while not is_over and self._silent < max_silent and self._cycles <= max_cycles:
+            first = outcome.accepted
+            self._note(self._window(size, part(items, slice(first, first + size))))
+            is_endless = self._comparison.surplus > MAX_SURPLUS
+            is_over = outcome.wrong is not None and (not to_end or is_endless)
+            size = min(2 * size, LAST_WINDOW, self._engine.window)
+        if not is_over:
+            self._comparison.finish()
+            if outcome.accepted < total:
+                outcome.problem = "hang"
+                outcome.message = (
+                    f"input {outcome.accepted} was not accepted in {self._silent} cycles"
+                )
+        self._comparison.store()
+
+    def _window(
+        self, cycles: int, items: Columns, *, reset: bool = False, stalled: bool | None = None
+    ) -> Trace:
+        """Simulate some cycles; ``stalled`` overrides the consumer's random stalls."""
+        engine, drive = self._engine, self._drive
+        gaps = self._random.random(cycles) < drive.gaps
+        stalls = self._random.random(cycles) < drive.stalls
+        if stalled is not None:
+            stalls[:] = stalled
+        if drive.gaps:
+            idle, rows = engine.idle_at(None, self._order, self._driven, cycles)
+        else:  # the bus keeps its levels
+            idle, rows = engine.idle_payloads, np.full(cycles, -1, dtype=np.int32)
+        self._driven += cycles
+        return self._simulation.window(
+            Plan(gaps, stalls, np.full(cycles, reset), items, idle, rows)
+        )
+
+    def _note(self, trace: Trace) -> None:
+        """Count and compare the transfers of some cycles."""
+        outcome = self._outcome
+        accepted = np.flatnonzero(trace.is_accepted)
+        if len(accepted):
+            if self._first is None:
+                self._first = self._cycles + int(accepted[0])
+            outcome.cycles = self._cycles + int(accepted[-1]) + 1 - self._first
+        outcome.accepted += len(accepted)
+        self._cycles += len(trace)
+        active = np.flatnonzero(trace.is_accepted | trace.is_taken)
+        self._silent = len(trace) - 1 - active[-1] if len(active) else self._silent + len(trace)
+        if len(active) and self._first is not None:
+            outcome.lag = self._cycles - self._silent - self._first - outcome.cycles
+        if self._drive.stalls:
+            outcome.unstable += _unstable(trace)
+        self._comparison.add(trace)
+
+
+def _unstable(trace: Trace) -> int:
+    """Number of cycles in which an output changed or vanished although it was not taken."""
+    waits = (trace["o.valid"][:-1] & ~trace["o.ready"][:-1] & 1).astype(bool)
+    same = trace["o.valid"][1:].astype(bool)
+    for pin in trace.interface.outputs:
+        column = trace[pin.name].reshape(len(trace), -1)
+        same &= (column[1:] == column[:-1]).all(axis=1)
+    return int(np.count_nonzero(waits & ~same))
+
+
+class _Comparison:
+    """Compares outputs with the golden model's, window by window."""
+
+    def __init__(self, bench: Bench, outcome: Outcome) -> None:
+        self._bench, self._outcome = bench, outcome
+        self._model = bench.model()
+        self._fed = self._matched = 0
+        self._items = np.zeros(0, dtype=np.int64)  # for each expected output, its input
+        nothing = {pin.name: pin.column(0) for pin in bench.engine.interface.outputs}
+        self._due, self._surplus = nothing, nothing
+        self._expected, self._actual = [nothing], [nothing]
+
+    def add(self, trace: Trace) -> None:
+        """Compare the outputs of some cycles, as far as the golden model has them."""
+        items, taken = trace.accepted(), trace.taken()
+        if "s_axis_tlast" not in self._bench.has:
+            items = items | {LAST: np.zeros_like(items[LAST])}
+        outputs = self._model.feed(items, np.zeros(len_of(items), dtype=bool))
+        self._expected.append(outputs.columns)
+        self._actual.append(taken)
+        self._items = np.append(self._items, outputs.brought_by + self._fed)
+        self._fed += len_of(items)
+        due, actual = joined([self._due, outputs.columns]), joined([self._surplus, taken])
+        both = min(len_of(due), len_of(actual))
+        self._due, self._surplus = part(due, slice(both, None)), part(actual, slice(both, None))
+        if self._outcome.wrong is None:
+            differs = self._differs(part(due, slice(both)), part(actual, slice(both)))
+            if differs.any():
+                self._fail(self._matched + int(np.argmax(differs)))
+            elif len_of(self._surplus):  # no output comes before its input
+                self._fail(self._matched + both)
+        self._matched += both
+
+    def _differs(self, expected: Columns, actual: Columns) -> np.ndarray:
+        """True for each output that differs."""
+        differs = np.zeros(len_of(expected), dtype=bool)
+        expected = self._bench.mask(expected, actual)
+        for name in self._bench.compared:
+            of_pin = expected[name] != actual[name]
+            differs |= of_pin if of_pin.ndim == 1 else of_pin.any(axis=1)
+        return differs
+
+    def _fail(self, number: int) -> None:
+        self._outcome.wrong = number
+        is_expected = number < len(self._items)
+        self._outcome.item = int(self._items[number]) if is_expected else max(0, self._fed - 1)
+
+    @property
+    def surplus(self) -> int:
+        """The number of outputs that were not expected so far."""
+        return len_of(self._surplus)
+
+    def finish(self) -> None:
+        """Check at the end of a run that no output is missing."""
+        if self._outcome.wrong is None and len_of(self._due):
+            self._fail(self._matched)
+
+    def store(self) -> None:
+        """Put all outputs into the outcome."""
+        self._outcome.expected = joined(self._expected)
+        self._outcome.actual = joined(self._actual)

@@ -1,0 +1,175 @@
+"""Runs texts on a core, and shortens and records those that fail."""
+
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Collection, Sequence
+
+import numpy as np
+
+from ..engines.engine import Engine
+from ..golden.model import Transducer
+from ..stimulus import LAST
+from ..trace import Columns
+from .bench import WATCHDOG, Bench, Drive, Outcome
+from .rules import Rule
+from .scorecard import Failure, Scorecard
+from .texts import Texts, joined, shorter
+
+STEADY = 16
+"""Failures in a pool after which twice as many texts are left out after each."""
+
+ALIKE = 3
+"""Failures of the same kind in a pool that are shortened; the others are only counted."""
+
+MAX_CONTEXT = 1 << 12
+"""Texts before a text that are tried with it, if it fails only after others."""
+
+MAX_SHOWN = 64
+"""Outputs of a failure that are shown."""
+
+
+class Runner(ABC):
+    """Runs pools of texts on a core: those that try a rule, one after the other.
+
+    Parameters
+    ----------
+    engine : Engine
+        A simulator with a :class:`.Core`.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self.bench = Bench(engine, self.model, self.mask)
+        self.card = Scorecard(self.rules(), engine.design.has)
+        # For a pool and the rule that a text in it seems to break: the rules of shorter texts.
+        self._causes: dict[tuple[str, str], deque[str]] = {}
+
+    @abstractmethod
+    def rules(self) -> Sequence[Rule]:
+        """The rules."""
+
+    @abstractmethod
+    def model(self) -> Transducer:
+        """A golden model in its initial state."""
+
+    def mask(self, expected: Columns, actual: Columns) -> Columns:
+        """The expected levels, with the actual levels for don't cares."""
+        return self.engine.component.mask_dont_cares(expected, actual)
+
+    def rule_of(self, pool: str, outcome: Outcome, texts: int) -> str:
+        """The rule that a failed run breaks; ``pool`` is the rule that its texts try, if known."""
+        del outcome, texts
+        return pool or next(iter(self.card.results))
+
+    def cuts(self, text: Columns) -> Sequence[int]:
+        """The numbers of inputs at which a text may be cut to make it shorter."""
+        return range(len(text[LAST]) + 1)
+
+    def count(self, pool: str, items: Columns) -> None:
+        """Count the cases of some inputs that were decoded."""
+        self.card.count(pool, int(np.count_nonzero(items[LAST])))
+
+    def shown(self, outputs: Columns) -> list[str]:
+        """Outputs for humans."""
+        rows = zip(*(column[:MAX_SHOWN].tolist() for column in outputs.values()), strict=True)
+        show = self.engine.component.show_result
+        return [show(dict(zip(outputs, row, strict=True))) for row in rows]
+
+    def fails(self, items: Columns) -> bool:
+        """True if the core breaks a rule on some inputs at full rate."""
+        return self.bench.run(items).failed
+
+    def run_pool(self, pool: str, texts: Texts) -> None:
+        """Run texts one after the other; after a failure, continue with another text."""
+        first = failures = 0
+        while first < len(texts):
+            rest = texts[first:]
+            outcome = self.bench.run(rest.items)
+            if not outcome.failed:
+                self.count(pool, rest.items)
+                self._learn_patience(outcome)
+                return
+            at = outcome.accepted if outcome.problem == "hang" else outcome.item
+            failing = min(rest.number_at(at), len(rest) - 1)
+            self.count(pool, rest[:failing].items)
+            self._isolate(pool, rest[: failing + 1])
+            failures += 1
+            first += failing + (1 << failures // STEADY)
+
+    def _learn_patience(self, outcome: Outcome) -> None:
+        """Derive the silence after which a run is over from the pace of a long run."""
+        if outcome.accepted > WATCHDOG:
+            pace = outcome.cycles // outcome.accepted + 1
+            self.bench.patience = min(WATCHDOG, 16 * pace + 4 * outcome.lag)
+
+    def _isolate(self, pool: str, texts: Texts) -> None:
+        """Find a short input that breaks the rule that the last of some texts breaks; record it."""
+        some, outcome = self._last_of(texts)
+        if not outcome.failed:
+            return
+        rule = self.named(pool, outcome, len(some))
+        causes = self._causes.setdefault((pool, rule), deque(maxlen=ALIKE))
+        if len(causes) == ALIKE and len({*causes}) == 1:
+            self.card.fail(causes[0])
+            return
+        some, outcome = self._shortened(pool, "", some, outcome)
+        # Inside a text, a shorter one must break the same rule: else one fault of a core with
+        # several faults would hide the others.
+        rule = self.named(pool, outcome, len(some))
+        some, outcome = self._shortened(pool, rule, some, outcome)
+        causes.append(rule)
+        self.record(rule, some, outcome)
+
+    def _last_of(self, texts: Texts) -> tuple[list[Columns], Outcome]:
+        """The last of some texts, with as many texts before it as it needs to fail."""
+        count = 1
+        while True:
+            some = list(texts[max(0, len(texts) - count) :])
+            outcome = self.bench.run(joined(some), to_end=True)
+            if outcome.failed or count >= len(texts):
+                return some, outcome
+            if count >= MAX_CONTEXT:
+                return [texts.items], self.bench.run(texts.items, to_end=True)
+            count *= 2
+
+    def _shortened(
+        self, pool: str, rule: str, texts: list[Columns], outcome: Outcome
+    ) -> tuple[list[Columns], Outcome]:
+        """Leave out inputs while the rule is broken; without a rule: at the ends, while any is."""
+        found = True
+        while found:
+            found = False
+            for tried in shorter(texts, self.cuts, inside=bool(rule)):
+                result = self.bench.run(joined(tried), to_end=True)
+                if result.failed and rule in ("", self.named(pool, result, len(tried))):
+                    texts, outcome, found = tried, result, True
+                    break
+        return texts, outcome
+
+    def named(self, pool: str, outcome: Outcome, texts: int) -> str:
+        """The rule that a failed run of some texts breaks."""
+        if outcome.problem == "undefined":
+            return "defined"
+        if outcome.problem == "hang" and outcome.wrong is None:
+            return "no-hang" if "no-hang" in self.card.results else pool
+        return self.rule_of(pool, outcome, texts)
+
+    def record(
+        self,
+        rule: str,
+        texts: Collection[Columns],
+        outcome: Outcome,
+        drive: Drive | None = None,
+    ) -> None:
+        """Record a failure of a rule."""
+        self.card.fail(rule, self.failure(texts, outcome, drive))
+
+    def failure(
+        self, texts: Collection[Columns], outcome: Outcome, drive: Drive | None = None
+    ) -> Failure:
+        """The failure of a run, for the scorecard."""
+        drive = drive or Drive()
+        expected, actual = (self.shown(side) for side in (outcome.expected, outcome.actual))
+        return Failure(
+            [*texts], expected, actual, outcome.message, drive.gaps, drive.stalls, drive.seed
+        )

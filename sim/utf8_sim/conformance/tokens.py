@@ -1,0 +1,47 @@
+"""Tokens as mappings of their fields, which a core may lack."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from utf8_hdl import ErrorKind
+from utf8_hdl.profile import REPLACEMENT
+
+from ..shown import named
+from ..tools.words import plural
+from ..trace import Columns
+
+Fields = Mapping[str, Any]
+"""The fields of a token that a core has."""
+
+ERROR = -1
+"""An error among code points."""
+
+
+def rows_of(outputs: Columns) -> list[dict[str, int]]:
+    """The tokens in some columns."""
+    names = [name.removeprefix("o.") for name in outputs]
+    rows = zip(*(column.tolist() for column in outputs.values()), strict=True)
+    return [dict(zip(names, row, strict=True)) for row in rows]
+
+
+def values_of(tokens: Sequence[Fields]) -> list[int]:
+    """The code points of tokens, and :data:`ERROR`; without a field ``error``, that is U+FFFD."""
+    return [
+        ERROR
+        if token.get("error", token["code_point"] == REPLACEMENT)
+        else int(token["code_point"])
+        for token in tokens
+    ]
+
+
+def show_fields(token: Fields, compared: Collection[str]) -> str:
+    """A token for humans, with some of its fields."""
+    value = token["code_point"]
+    if "error" in compared and token["error"]:
+        kind = f" {ErrorKind(token['kind']).label}" if "kind" in compared else ""
+        words = f"error{kind}" + (f" with U+{value:04X}" if value != REPLACEMENT else "")
+    else:
+        words = named(value)
+    if "length" in compared:
+        words += f" ({plural(token['length'], 'byte')})"
+    return words + " last" * ("last" in compared and token["last"])

@@ -1,0 +1,100 @@
+"""The source files of a core that is not ours, for any simulator."""
+
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import cached_property
+from pathlib import Path
+
+from ..tools.cache import built
+from ..tools.errors import UsageError
+from ..tools.files import refusing
+from ..tools.programs import need, run_tool
+
+INCLUDED = ".v", ".sv", ".vh", ".svh", ".h", ".inc", ".mem", ".hex"
+"""Endings of the files that a source file may include, if they are in its folder."""
+
+VHDL = ".vhd", ".vhdl"
+
+SYSTEM_VERILOG = rb"\b(logic|always_ff|always_comb|typedef|package|import|enum|struct)\b"
+"""Words by which a file ``.v`` is in SystemVerilog. Verilog may use its other words as names."""
+
+
+class Sources:
+    """Files in Verilog or SystemVerilog, or in VHDL, which GHDL translates.
+
+    Parameters
+    ----------
+    files : sequence of str
+        The files, in the order in which a compiler needs them.
+    top : str
+        The core's module, or its entity in VHDL.
+    module : str
+        The module that the test bench instantiates.
+
+    Attributes
+    ----------
+    key : list of bytes
+        Everything that a build depends on: the files, and those that they may include.
+    """
+
+    def __init__(self, files: Sequence[str], top: str, module: str) -> None:
+        self.top, self.module = top, module
+        self._paths = [Path(name) for name in files]
+        # A tool may see only its own folder, so each folder of sources is copied into it.
+        self._copies: dict[str, bytes] = {}
+        self._compiled: list[str] = []
+        folders = {path.parent: f"source{n}" for n, path in enumerate(self._paths)}
+        for path in self._paths:
+            self._compiled.append(f"{folders[path.parent]}/{path.name}")
+            with refusing(f"read {str(path)!r}"):
+                self._copies[self._compiled[-1]] = path.read_bytes()
+        for folder, name in folders.items():
+            with refusing(f"read {str(folder)!r}"):
+                listed = sorted(folder.iterdir())
+            for near in listed:
+                if near.suffix in INCLUDED and near.is_file():
+                    with suppress(OSError):  # if it is needed, the compiler reports it
+                        self._copies.setdefault(f"{name}/{near.name}", near.read_bytes())
+        self._includes = [f"-I{folder}" for folder in folders.values()]
+        is_vhdl = [path.suffix.lower() in VHDL for path in self._paths]
+        if any(is_vhdl) and not all(is_vhdl):
+            raise UsageError("give files in Verilog or in VHDL, not both")
+        #: True if the language is SystemVerilog.
+        self.is_system_verilog = any(
+            name.endswith(".sv") or re.search(SYSTEM_VERILOG, self._copies[name])
+            for name in self._compiled
+        )
+        if any(is_vhdl):
+            self.is_system_verilog = False
+            self._translate()
+
+    @cached_property
+    def key(self) -> list[str | bytes]:
+        return [self.module, *self._compiled, *self._copies, *self._copies.values()]
+
+    def write(self, folder: Path) -> list[str]:
+        """Copy the files into a folder; return the arguments of a compiler that runs there."""
+        for name, content in self._copies.items():
+            (folder / name).parent.mkdir(exist_ok=True)
+            (folder / name).write_bytes(content)
+        return [*self._includes, *self._compiled]
+
+    def _translate(self) -> None:
+        """Replace files in VHDL by a file in Verilog, from GHDL's synthesis."""
+        ghdl = need("ghdl", "GHDL, which translates VHDL")
+
+        def build(folder: Path) -> Path:
+            self.write(folder)
+            options = ["--std=08", "--workdir=.", "-frelaxed"]
+            run_tool([ghdl, "-a", *options, *self._compiled], folder=folder)
+            verilog = run_tool(
+                [ghdl, "--synth", *options, "--out=verilog", self.top], folder=folder
+            )
+            (folder / "core.v").write_text(verilog)
+            return folder / "core.v"
+
+        translated = built(["ghdl", self.top, *self.key], ".v", build)
+        del self.key
+        self._copies = {"core.v": translated.read_bytes()}
+        self._compiled, self._includes = ["core.v"], []

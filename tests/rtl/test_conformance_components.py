@@ -1,0 +1,137 @@
+"""`utf8-hdl conform`: the ready files of every component pass, and wrong ones break their rules."""
+
+import json
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from command import run
+from needs import needs_icarus, needs_verilator
+from utf8_sim.conformance.rules import SHARED_RULES
+
+FOLDER = Path(__file__).parents[2] / "verilog"
+FILES = sorted(FOLDER.glob("*.v"))
+WRONG = Path(__file__).with_name("wrong_stream.v")
+LONG = pytest.mark.long
+
+COMPONENTS = "utf8_encoder", "utf8_validator_8", "utf8_decoder_8", "utf8_transcoder_8"
+"""The files around which wrong cores are built, one of each component."""
+
+SHARED = [rule.name for rule in SHARED_RULES]
+
+FAULTS = {
+    "input-gaps": 1,
+    "output-stalls": 2,
+    "stable-output": 3,
+    "valid-first": 4,
+    "no-hang": 5,
+    "rate-well-formed": 6,
+    "rate-hostile": 7,
+    "reset": 8,
+    "quiet-reset": 9,
+    "defined": 10,
+}
+"""The fault of wrong_stream.v that breaks each shared rule."""
+
+NO_LAST = 11
+"""The fault that breaks every rule about results: no output ends a text."""
+
+ALSO = {"rate-well-formed": {"rate-hostile"}, "no-hang": {"input-gaps", "output-stalls"}}
+"""Other rules that the fault of a rule may break."""
+
+
+def conform(*words):
+    """The exit status, and the scorecard's rows by rule."""
+    result = run("conform", *words, "--json", "card.json")
+    card = json.loads(Path("card.json").read_text())
+    assert card["passed"] == (result.status == 0)
+    return result, {row["rule"]: row for row in card["rules"]}
+
+
+def failed(rows):
+    return {name for name, row in rows.items() if row["verdict"] == "fail"}
+
+
+def options_in_header(file):
+    """The options that choose the component, from the command that generates a ready file."""
+    header = file.read_text(encoding="utf-8").partition("\nmodule ")[0].replace("\\\n//  ", "")
+    [command] = re.findall(r"^//   utf8-hdl generate (.*)$", header, re.M)
+    words = iter(shlex.split(command))
+    return [word for word in words if word != "--compact" and not (word in OUTPUT and next(words))]
+
+
+OUTPUT = "-o", "--module"
+"""Options of generate that do not choose the component, each with a value."""
+
+
+@LONG
+@needs_verilator
+@pytest.mark.parametrize("file", FILES, ids=[file.stem for file in FILES])
+def test_ready_file_passes_every_rule(folder, file):
+    result, rows = conform(file, "--top", file.stem, *options_in_header(file))
+    assert result.status == 0, result.out
+    not_tried = {name for name, row in rows.items() if row["verdict"] == "n/a"}
+    assert not_tried <= {"defined", "noncharacter"}
+
+
+def wrong_core(name):
+    """The words of a command for wrong_stream.v around a ready file."""
+    file = FOLDER / f"{name}.v"
+    ports = file.read_text(encoding="utf-8").partition("\n);")[0]
+    macros = {"CORE": name}
+    for port, bits in re.findall(r"\w+put wire (?:\[(\d+):0\] )?(\w+_axis_\w+)", ports):
+        side, field = bits.split("_axis_t")
+        macros[f"{'I' if side == 's' else 'O'}_{field.upper()}"] = str(int(port or 0) + 1)
+    text = "".join(f"`define {macro} {value}\n" for macro, value in macros.items())
+    Path("wrong.v").write_text(text + WRONG.read_text())
+    return ["wrong.v", file, "--top", "wrong_stream", *options_in_header(file)]
+
+
+@needs_verilator
+@pytest.mark.sample(1)
+@pytest.mark.parametrize("name", COMPONENTS)
+@pytest.mark.parametrize("rule", [name for name in FAULTS if name != "defined"])
+def test_fault_breaks_its_rule(folder, name, rule):
+    words = wrong_core(name)
+    Path("bug").write_text(str(FAULTS[rule]))
+    _, rows = conform(*words, "--engine", "verilator", "--rule", rule)
+    assert failed(rows) == {rule}
+
+
+@LONG
+@needs_verilator
+@pytest.mark.parametrize("rule", [name for name in FAULTS if name != "defined"])
+def test_fault_breaks_no_other_rule(folder, rule):
+    words = wrong_core("utf8_validator_8")
+    Path("bug").write_text(str(FAULTS[rule]))
+    _, rows = conform(*words, "--engine", "verilator")
+    assert rule in failed(rows)
+    assert failed(rows) <= {rule} | ALSO.get(rule, set())
+
+
+@LONG
+@needs_verilator
+@pytest.mark.parametrize("name", COMPONENTS)
+def test_wrong_outputs_break_every_rule_about_results(folder, name):
+    words = wrong_core(name)
+    Path("bug").write_text(str(NO_LAST))
+    _, rows = conform(*words, "--engine", "verilator")
+    assert failed(rows) >= {*rows} - {*SHARED}
+
+
+@LONG
+@needs_icarus
+@pytest.mark.parametrize("name", COMPONENTS)
+def test_undefined_output_breaks_its_rule(folder, name):
+    words = wrong_core(name)
+    Path("map.toml").write_text(f"[parameters]\nBUG = {FAULTS['defined']}\n")
+    words += ["--engine", "icarus", "--rule", "defined", "--ports", "map.toml"]
+    result, rows = conform(*words)
+    assert failed(rows) == {"defined"}
+    assert "m_axis_tlast is x" in rows["defined"]["note"], result.out
+
+
+def test_every_shared_rule_has_a_fault():
+    assert [*FAULTS] == SHARED

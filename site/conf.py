@@ -46,7 +46,7 @@ CONTENTS = {
     "How to": [
         *("docs/choose", "docs/integration", "docs/clock-and-reset", "docs/composition"),
         *("docs/drop-bad-frames", "docs/demo", "docs/simulate", "docs/verify", "docs/cluster"),
-        "docs/add-component",
+        *("docs/conformance", "docs/add-component"),
     ],
     "Reference": [
         *("docs/decoder", "docs/lanes", "docs/transcoding", "docs/profiles"),

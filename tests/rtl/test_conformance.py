@@ -17,6 +17,8 @@ from utf8_sim.conformance.connections import Connections
 from utf8_sim.conformance.core import ENGINES, Core
 from utf8_sim.conformance.rules import decoder_rules
 from utf8_sim.engines import isolated
+from utf8_sim.engines.sources import refuse_old_ghdl
+from utf8_sim.tools.errors import NotInstalled
 from utf8_sim.tools.programs import find
 
 ROOT = Path(__file__).parents[2]
@@ -129,12 +131,6 @@ def core_with(**connections):
     return Core(Decoder(), [str(WRONG)], "wrong_decoder", Connections(**connections))
 
 
-@pytest.mark.parametrize("core", ["myterminal", "uniterm"])
-def test_maps_of_public_cores_are_accepted(core):
-    name = str(ROOT / "examples" / "conformance" / "cores" / f"{core}.toml")
-    assert "m_axis_tvalid" in core_with(**vars(Connections.of("", name))).has
-
-
 def test_fields_without_a_port_are_not_compared():
     """Else a rule about such a field would pass."""
     without_ports = core_with(without=frozenset({"m_axis_tuser", "m_axis_tlast"}))
@@ -190,6 +186,24 @@ def test_command_to_paste_repeats_the_failure(folder):
     result = run(*shlex.split(line)[2:])
     assert result.status == 1
     assert "breaks the rule 'kept-byte'" in result.out
+
+
+ENCODER = "--top", "utf8_encoder", "--component", "encoder"
+
+
+@LONG
+@needs_verilator
+def test_a_rule_is_not_blamed_for_the_texts_of_another(folder):
+    """A core that encodes surrogates: they are in no text of `every-character`."""
+    words = ["--component", "encoder", "--surrogates", "accept"]
+    assert run("generate", *words, "-o", "core.v").status == 0
+    result = run("conform", "core.v", *ENCODER, "--json", "card.json")
+    assert result.status == 1
+    rows = {row["rule"]: row for row in json.loads(Path("card.json").read_text())["rules"]}
+    assert "boundary-code-points" in failed(rows)
+    assert rows["every-character"]["verdict"] == "pass"
+    result = run("conform", "core.v", *ENCODER, "--code-points", "D800")
+    assert "core and golden model disagree on this input" in result.out
 
 
 ODD = """
@@ -335,6 +349,28 @@ architecture rtl of ascii is begin
   end process;
 end architecture;
 """
+
+
+GOOD_CASES = """
+    case (n1_o)
+      2'b00: n2_o = i0;
+      2'b11: n2_o = i3;
+    endcase
+    case (n3_o)
+      2'b10: n4_o = 40'b0;
+      default: n4_o = n5_o;
+    endcase
+"""
+
+
+@pytest.mark.parametrize(
+    ("good", "bad"), [("      default: n4_o = n5_o;\n", ""), ("40'b0", f'"{40 * "0"}"')]
+)
+def test_wrong_verilog_of_an_old_ghdl_is_refused(good, bad):
+    refuse_old_ghdl(GOOD_CASES)
+    assert good in GOOD_CASES
+    with pytest.raises(NotInstalled, match="install GHDL 3 or newer"):
+        refuse_old_ghdl(GOOD_CASES.replace(good, bad))
 
 
 @needs_icarus

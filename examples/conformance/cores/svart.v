@@ -1,6 +1,7 @@
-// chykon/svart, test/gold/utf8decoder.sv: repeats a byte if the core asks for it.
+// chykon/svart, test/gold/utf8decoder.sv
 //
-//   utf8-hdl conform utf8decoder.sv svart.v --top svart --without last,kind,length,m_axis_tready
+// Repeats a byte if the core asks for it.
+// Options: --top svart --without last,kind,length,m_axis_tready
 
 module svart (
   input clk,

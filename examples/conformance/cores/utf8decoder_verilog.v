@@ -1,7 +1,7 @@
-// chykon/utf8decoder-verilog, src/utf8decoder.v: the outputs come two cycles after the byte.
+// chykon/utf8decoder-verilog, src/utf8decoder.v
 //
-//   utf8-hdl conform utf8decoder.v utf8decoder_verilog.v --top utf8decoder_verilog
-//     --without last,ready,kind,length
+// The outputs come two cycles after the byte.
+// Options: --top utf8decoder_verilog --without last,ready,kind,length
 
 module utf8decoder_verilog (
   input clk,

@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 import numpy as np
 from rich.console import Console
 
+from utf8_sim.conformance.runner import UNKNOWN
 from utf8_sim.conformance.scorecard import Failure, Result, Scorecard, Verdict
 from utf8_sim.conformance.texts import joined
 from utf8_sim.engines.engine import Engine
@@ -195,7 +196,9 @@ def print_one(show: Console, rule: str, failure: Failure) -> None:
     say(show, f"{'actual':<12}{_listed(failure.actual)}")
     if failure.note:
         say(show, f"{'note':<12}{failure.note}")
-    if rule:
+    if rule == UNKNOWN:
+        say(show, "DIFFERENCE: core and golden model disagree on this input", "bold red")
+    elif rule:
         say(show, f"DIFFERENCE: the core breaks the rule {rule!r}", "bold red")
     else:
         say(show, "core and golden model agree on this input", "green")

@@ -82,20 +82,22 @@ class ComponentSuite(Suite):
         return Texts.of_items(joined(regular)) if regular else texts[:0]
 
     @cached_property
-    def _sample(self) -> Texts:
-        """Short texts from all parts."""
-        found: list[Columns] = []
-        for each in self._parts.values():
+    def _sample(self) -> list[tuple[str, Columns]]:
+        """Short texts from all parts, and their rules."""
+        found: list[tuple[str, Columns]] = []
+        for rule, each in self._parts.items():
             if not each.is_long:
                 short = [text for text in self._texts(each) if len_of(text) <= MAX_SAMPLED]
-                found += short[:: max(1, len(short) * len(self._parts) // SAMPLE)]
-        return Texts.of_items(joined(found))
+                step = max(1, len(short) * len(self._parts) // SAMPLE)
+                found += [(rule, text) for text in short[::step]]
+        return found
 
-    def fresh(self) -> Texts:
-        return self._sample
+    def fresh(self) -> Iterator[tuple[str, Texts]]:
+        for rule, text in self._sample:
+            yield rule, Texts.of_items(text)
 
     def hostile(self) -> Texts:
-        return self._sample
+        return Texts.of_items(joined([text for _, text in self._sample]))
 
     def well_formed(self) -> Columns:
         component, design = self.engine.component, self.engine.design
@@ -103,7 +105,7 @@ class ComponentSuite(Suite):
         return self._packed(component.from_bytes(data, design)).items
 
     def unfinished(self) -> Texts:
-        return Texts.of_items(part(self._sample.items, slice(64))).without_ends()
+        return Texts.of_items(part(self.hostile().items, slice(64))).without_ends()
 
 
 def _every_character(profile: Profile) -> Part:

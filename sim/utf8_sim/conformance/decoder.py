@@ -159,8 +159,10 @@ class DecoderSuite(Suite):
             if outcome.failed:
                 self.record("prompt", [text], outcome)
 
-    def fresh(self) -> Texts:
-        return self._texts(fresh_texts(self._profile))
+    def fresh(self) -> Iterator[tuple[str, Texts]]:
+        texts = self._texts(fresh_texts(self._profile))
+        for number in range(len(texts)):
+            yield "", texts[number : number + 1]
 
     def hostile(self) -> Texts:
         return self._texts(random_texts(self._profile, 1))

@@ -28,6 +28,10 @@ MAX_SHOWN = 64
 """Outputs of a failure that are shown."""
 
 
+UNKNOWN = "unknown"
+"""The rule of an input that no rule tries: it was typed, and the tokens do not show the rule."""
+
+
 class Runner(ABC):
     """Runs pools of texts on a core: those that try a rule, one after the other.
 
@@ -59,7 +63,7 @@ class Runner(ABC):
     def rule_of(self, pool: str, outcome: Outcome, texts: int) -> str:
         """The rule that a failed run breaks; ``pool`` is the rule that its texts try, if known."""
         del outcome, texts
-        return pool or next(iter(self.card.results))
+        return pool or UNKNOWN
 
     def cuts(self, text: Columns) -> Sequence[int]:
         """The numbers of inputs at which a text may be cut to make it shorter."""

@@ -63,8 +63,8 @@ class Suite(Runner):
         """The texts of the component's own rules."""
 
     @abstractmethod
-    def fresh(self) -> Texts:
-        """Texts that run alone, each after a reset."""
+    def fresh(self) -> Iterator[tuple[str, Texts]]:
+        """Texts that run alone, each after a reset, and the rule that each tries, if known."""
 
     @abstractmethod
     def well_formed(self) -> Columns:
@@ -118,9 +118,8 @@ class Suite(Runner):
         if self._only in self.long:
             return
         self.progress("texts after a reset")
-        fresh = self.fresh()
-        for number in range(len(fresh)):
-            self.run_pool("", fresh[number : number + 1])
+        for rule, text in self.fresh():
+            self.run_pool(rule, text)
 
     def _may_break_wanted_rule(self, pool: str) -> bool:
         return self._only in (None, pool) or not (pool in self.long or self._only in self.long)

@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 
 from ..tools.cache import built
-from ..tools.errors import UsageError
+from ..tools.errors import NotInstalled, UsageError
 from ..tools.files import refusing
 from ..tools.programs import need, run_tool
 
@@ -91,6 +91,7 @@ class Sources:
             verilog = run_tool(
                 [ghdl, "--synth", *options, "--out=verilog", self.top], folder=folder
             )
+            refuse_old_ghdl(verilog)
             (folder / "core.v").write_text(verilog)
             return folder / "core.v"
 
@@ -98,3 +99,15 @@ class Sources:
         del self.key
         self._copies = {"core.v": translated.read_bytes()}
         self._compiled, self._includes = ["core.v"], []
+
+
+def refuse_old_ghdl(verilog: str) -> None:
+    """Raise `NotInstalled` if GHDL translated a core wrongly, as versions before 3 do.
+
+    They lose the choice ``others`` of a case, and write a constant of many bits as a string. The
+    only right case without a default is the one of a multiplexer, which has every choice.
+    """
+    cases = re.findall(r"\bcase \(.*?\bendcase", verilog, re.DOTALL)
+    has_lost_choice = any("default:" not in case and "'b00:" not in case for case in cases)
+    if has_lost_choice or re.search('"[01XZ]{33,}"', verilog):
+        raise NotInstalled("this GHDL translates the core wrongly: install GHDL 3 or newer")

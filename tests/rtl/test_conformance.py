@@ -181,63 +181,16 @@ def test_each_policy_has_its_own_tokens(folder, span):
 
 
 @LONG
-@needs_icarus
-def test_command_to_paste_repeats_the_failure(folder):
-    Path("map.toml").write_text("[parameters]\nBUG = 15\n")
-    words = ["--engine", "icarus", "--ports", "map.toml", "--rule", "kept-byte"]
-    result, _ = scorecard(*words)
-    [line] = [line for line in result.out.splitlines() if line.split()[:1] == ["repeat"]]
-    result = run(*shlex.split(line)[2:])
+@needs_verilator
+@pytest.mark.parametrize(
+    "rule", ["kept-byte", "error-span", "new-text", "output-stalls", "no-hang", "reset", "prompt"]
+)
+def test_command_to_paste_repeats_the_failure(folder, rule):
+    break_rule(folder, rule)
+    _, rows = scorecard("--engine", "verilator", "--rule", rule, *options_of(rule))
+    result = run(*shlex.split(rows[rule]["command"])[1:])
     assert result.status == 1
-    assert "breaks the rule 'kept-byte'" in result.out
-
-
-ODD = """
-`include "width.vh"
-module odd #(parameter WIDTH = `DEFAULT_WIDTH) (
-  input clock, input reset_n, input enable, input [7:0] octet, input strobe,
-  output [WIDTH-1:0] value, output done, output bad
-);
-  wire [31:0] data; wire [7:0] user;
-  wrong_decoder core (
-    .clk(clock), .rst(~reset_n), .s_axis_tdata(octet), .s_axis_tvalid(strobe & enable),
-    .s_axis_tlast(1'b0), .m_axis_tready(1'b1), .m_axis_tdata(data), .m_axis_tvalid(done),
-    .m_axis_tuser(user)
-  );
-  assign value = data;
-  assign bad = ~user[0];
-endmodule
-"""
-
-MAP = """
-[ports]
-clk = "clock"
-rst = "~reset_n"
-s_axis_tdata = "octet"
-s_axis_tvalid = "strobe"
-m_axis_tvalid = "done"
-code_point = "value"
-error = "~bad"
-[parameters]
-WIDTH = 24
-[constants]
-enable = 1
-"""
-
-
-@each_engine("verilator", "cxxrtl", "icarus")
-@pytest.mark.sample(1)
-def test_core_with_other_ports_passes(folder, engine):
-    Path("odd core.v").write_text(ODD)
-    Path("width.vh").write_text("`define DEFAULT_WIDTH 21\n")
-    Path("map.toml").write_text(MAP)
-    words = ["--without", "ready,last,kind,length", "--ports", "map.toml", "--engine", engine]
-    result = run(
-        "conform", "odd core.v", WRONG, "--top", "odd", *words, "--hex", "41 C3 A9 FF E2 82 41"
-    )
-    tokens = "U+0041 A, U+00E9 é, error, error, U+0041 A"
-    assert f"expected    {tokens}\nactual      {tokens}\n" in result.out
-    assert result.status == 0
+    assert f"breaks the rule '{rule}'" in result.out or f"fail {rule} " in result.out
 
 
 CORE_THAT = """

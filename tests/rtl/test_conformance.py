@@ -177,15 +177,16 @@ def test_each_policy_has_its_own_tokens(folder, span):
 
 
 @LONG
-@needs_icarus
-def test_command_to_paste_repeats_the_failure(folder):
-    Path("map.toml").write_text("[parameters]\nBUG = 15\n")
-    words = ["--engine", "icarus", "--ports", "map.toml", "--rule", "kept-byte"]
-    result, _ = scorecard(*words)
-    [line] = [line for line in result.out.splitlines() if line.split()[:1] == ["repeat"]]
-    result = run(*shlex.split(line)[2:])
+@needs_verilator
+@pytest.mark.parametrize(
+    "rule", ["kept-byte", "error-span", "new-text", "output-stalls", "no-hang", "reset", "prompt"]
+)
+def test_command_to_paste_repeats_the_failure(folder, rule):
+    break_rule(folder, rule)
+    _, rows = scorecard("--engine", "verilator", "--rule", rule, *options_of(rule))
+    result = run(*shlex.split(rows[rule]["command"])[1:])
     assert result.status == 1
-    assert "breaks the rule 'kept-byte'" in result.out
+    assert f"breaks the rule '{rule}'" in result.out or f"fail {rule} " in result.out
 
 
 ENCODER = "--top", "utf8_encoder", "--component", "encoder"

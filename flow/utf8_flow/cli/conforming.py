@@ -275,8 +275,6 @@ def _run_rules(
         task = progress.add_task("running", total=None)
         suite.progress = lambda name: progress.update(task, description=f"running: {name}")
         card = suite.run(trial.rule)
-    if card.judged_by:
-        words = [*words, "--error-span", card.judged_by]
     report = Report(card, suite.engine, head, words)
     report.print(report_console(results.names()))
     for name, text in (

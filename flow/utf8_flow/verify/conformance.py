@@ -102,11 +102,12 @@ class Report:
         """The command that repeats a failure."""
         failure = result.failure
         assert failure
+        own = [*self.words, *(["--error-span", failure.span] if failure.span else [])]
         values = self._values(failure)
         is_typed = values and result.rule.name not in BY_RULE and not result.measured
         if not is_typed or sum(map(len, values)) > MAX_TYPED:
-            return shlex.join([*self.words, "--rule", result.rule.name])
-        words = [*self.words, self.engine.component.list_option, self._typed(values)]
+            return shlex.join([*own, "--rule", result.rule.name])
+        words = [*own, self.engine.component.list_option, self._typed(values)]
         words += ["--stall-input", f"{failure.gaps:g}"] if failure.gaps else []
         words += ["--stall-output", f"{failure.stalls:g}"] if failure.stalls else []
         words += ["--seed", str(failure.seed)] if failure.seed else []

@@ -114,6 +114,11 @@ class DecoderSuite(Suite):
                 self.card.results[rule].missing = f"undefined for the error span {self._span}"
         self.bench.compared = [f"o.{name}" for name in fields]
 
+    def failure(
+        self, texts: Collection[Columns], outcome: Outcome, drive: Drive | None = None
+    ) -> Failure:
+        return replace(super().failure(texts, outcome, drive), span=self._span)
+
     def shown(self, outputs: Columns) -> list[str]:
         return [show_fields(row, self._compared) for row in rows_of(outputs)[:MAX_SHOWN]]
 

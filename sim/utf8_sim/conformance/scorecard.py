@@ -30,6 +30,8 @@ class Failure:
         The failure in words, if the outputs do not show it.
     gaps, stalls, seed : float, float, int
         Probabilities of gaps in the input and of stalls of the consumer, and their random seed.
+    span : str
+        The policy about the span of an error by which the outputs are wrong; else empty.
     """
 
     texts: Sequence[Any]
@@ -39,6 +41,7 @@ class Failure:
     gaps: float = 0.0
     stalls: float = 0.0
     seed: int = 0
+    span: str = ""
 
     @property
     def size(self) -> tuple[int, int]:

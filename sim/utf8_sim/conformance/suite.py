@@ -149,7 +149,7 @@ class Suite(Runner):
                 last = failing[0]
                 if len(runs) < len(texts):
                     last = Texts.of_items(whole).number_at(outcomes[0].item)
-                self._isolate_stalled(rule, texts[: last + 1], drive)
+                self._isolate_stalled(rule, texts, last, drive)
         if "output-stalls" in drives:
             self._check_stable(texts, sum(outcome.unstable for outcome in outcomes))
 
@@ -159,18 +159,17 @@ class Suite(Runner):
             note = f"an output changed in {unstable} cycles before it was taken"
             self.record("stable-output", texts[:1], Outcome(message=note))
 
-    def _isolate_stalled(self, rule: str, texts: list[Columns], drive: Drive) -> None:
-        """Record the last of some texts, with as many before it as it needs to fail."""
-        count = 1
-        while count < len(texts):
-            some = texts[-count:]
+    def _isolate_stalled(self, rule: str, texts: list[Columns], last: int, drive: Drive) -> None:
+        """Record a text, with as many before it as it needs to fail; else all texts."""
+        counts = [1 << n for n in range((last + 1).bit_length())]
+        tried = [texts[last + 1 - count : last + 1] for count in counts]
+        for some in [*tried, texts[-1:]]:  # the last one is the longest
             for seed in range(SEEDS):
                 seeded = replace(drive, seed=seed)
                 outcome = self.bench.run(joined(some), seeded, to_end=True)
                 if outcome.failed:
                     self.record(rule, some, outcome, seeded)
                     return
-            count *= 2
         outcome = self.bench.run(joined(texts), drive, to_end=True)
         self.record(rule, texts, outcome, drive)
 

@@ -1,4 +1,4 @@
-"""Simulate texts, alone or compared with the golden model: for scripts, notebooks and tests."""
+"""Simulate a design, or compare it with the golden model: for scripts, notebooks and tests."""
 
 from collections.abc import Iterable, Sequence
 from reprlib import repr as shortened
@@ -86,7 +86,7 @@ def compare(
     Returns
     -------
     Difference or None
-        The first difference: its cycle, its pin, and the two levels. None if there is none.
+        The first difference: its cycle, its pin, and both values. None if there is none.
 
     Raises
     ------

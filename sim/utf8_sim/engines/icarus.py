@@ -20,16 +20,16 @@ from .engine import NATIVE, Engine, Plan, UndefinedError
 from .ports import Place, axi_places
 
 WINDOW = 2048
-"""Cycles in one window: a tenth of a second."""
+"""Number of cycles in a window: simulated in about a tenth of a second."""
 
 FIELD = 64
-"""Bits with which a field of an item is transferred."""
+"""Bits for each field of an item in the data sent to the simulator."""
 
 STATE = "state"
 
 
 class IcarusEngine(Engine):
-    """Verilog with AXI4-Stream ports, interpreted; the only engine with undefined levels."""
+    """Verilog with AXI4-Stream ports, interpreted; the only engine that simulates X and Z."""
 
     name = "icarus"
     window = WINDOW
@@ -72,12 +72,12 @@ class _Bench:
         self._interface = interface
         self.printed = axi_places(design, interface)
         self.driven = [place for place in self.printed if place.pin in interface.inputs]
-        # The pins that are don't care while the output is not valid, and the index of `o.valid`.
+        # The pins that are don't cares while no output is valid, and the index of `o.valid`.
         self.offered = {place for place in self.printed if place.pin in interface.outputs}
         [self.valid] = (n for n, p in enumerate(self.printed) if p.pin.name == "o.valid")
 
     def ports_vh(self, module: str) -> str:
-        """Verilog with which ``native/icarus.v`` accesses a module's ports."""
+        """The Verilog that ``native/icarus.v`` uses to access a module's ports."""
         names = {"s_axis_tvalid": "valid", "m_axis_tready": "ready", "s_axis_tready": "s_tready"}
         widths = {place.port: place.lowest + place.width for place in self.printed}
         wires = [port for port in widths if port not in names and port != STATE]
@@ -124,7 +124,7 @@ class _Interpreted:
         output, stdin = self._process.stdout, self._process.stdin
         assert output
         assert stdin
-        with suppress(BrokenPipeError):  # it has ended, which its output will show
+        with suppress(BrokenPipeError):  # vvp has ended; _define() reports it
             stdin.write(b"".join(part.tobytes() for part in sent))
             stdin.flush()
         cycles = [output.readline().split() for _ in range(len(plan.gaps))]
@@ -143,7 +143,7 @@ class _Interpreted:
         return fields
 
     def _define(self, cycle: int, levels: list[bytes]) -> None:
-        """Refuse undefined levels; in outputs that are don't care, replace them with zero."""
+        """Raise an error for X and Z; replace them with zero in don't cares."""
         printed = self._bench.printed
         if len(levels) != len(printed):
             said = b" ".join(levels).decode(errors="replace") or "nothing"

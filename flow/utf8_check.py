@@ -1,18 +1,18 @@
-"""Check certificates: the output of a circuit is low in every cycle of every run.
+"""Check certificates, which prove that the output of a circuit is low in every cycle of every run.
 
     python utf8_check.py FILE|FOLDER...
 
-A certificate is two files. NAME.aag is the circuit in ASCII AIGER: and-gates, and registers with
-initial levels. NAME.inv is an inductive invariant: clauses over the names of the registers. The
-certificate is confirmed if a solver proves that these have no counterexample:
+A certificate consists of two files. NAME.aag is the circuit in ASCII AIGER: AND gates, and
+registers with initial values. NAME.inv is an inductive invariant: clauses over the names of the
+registers. The certificate is confirmed if a solver proves these three conditions:
 
-1. The initial states satisfy every clause.
-2. From a state that satisfies all clauses, each step leads to such a state, for all inputs.
-3. In a state that satisfies all clauses, the output is low, for all inputs.
+1. Every initial state satisfies all clauses.
+2. Each step from a state that satisfies all clauses leads to another such state, for all inputs.
+3. In every state that satisfies all clauses, the output is low, for all inputs.
 
-So every reachable state satisfies the clauses, and the output is low in it. It does not matter how
-the clauses were found. This program uses no other part of its project: it can be copied and run
-alone. It needs only the solver, CaDiCaL of python-sat.
+It follows that all reachable states satisfy the clauses, and that the output is low in them. You
+need not trust the program that found the clauses. This file does not use other files of its
+project, so it can be copied and run alone. It only needs the solver CaDiCaL, from python-sat.
 
 The exit status is 0 if all certificates are confirmed, 1 if one is refused, 2 if one cannot be
 read.
@@ -40,11 +40,11 @@ Clause = list[int]
 
 
 class Unreadable(Exception):
-    """The files are no certificate."""
+    """A file is not a valid part of a certificate."""
 
 
 class UsageError(Exception):
-    """The certificate is wrong; the message is the reason."""
+    """The certificate proves nothing; the message is the reason."""
 
 
 class Circuit(NamedTuple):
@@ -53,14 +53,14 @@ class Circuit(NamedTuple):
     Variable 0 is false. Inputs, registers and gates follow, in this order.
     """
 
-    registers: dict[int, tuple[int, int]]  # by literal: the next and the initial level
+    registers: dict[int, tuple[int, int]]  # by literal: the next and the initial value
     gates: dict[int, tuple[int, int]]  # by literal: the operands of the conjunction
     output: int
     names: dict[str, int]  # literals of registers
     behind: int  # the first unused literal
 
 
-# --- reading: any deviation from the format is refused --------------------------------------------
+# --- reading: every deviation from the format is refused ------------------------------------------
 
 
 def read_lines(path: Path) -> tuple[list[str], str]:
@@ -76,7 +76,7 @@ def read_lines(path: Path) -> tuple[list[str], str]:
 
 
 def numbers(line: str, what: str, count: str) -> list[int]:
-    """The numbers on a line: one, and ``count`` more, a quantifier of a regular expression."""
+    """The numbers on a line: one, and ``count`` more (a quantifier of a regular expression)."""
     if not re.fullmatch(f"{NUMBER}(?: {NUMBER}){{{count}}}", line):
         raise Unreadable(f"{what} cannot be {line[:40]!r}")
     return [int(word) for word in line.split(" ")]
@@ -87,7 +87,7 @@ def parse_circuit(lines: list[str]) -> Circuit:
     kind, _, counts = lines[0].partition(" ")
     if kind != "aag":
         raise Unreadable("the circuit must be AIGER in ASCII, which begins with 'aag'")
-    # Further counts would be for bad states, constraints, justice and fairness.
+    # Optional counts, for bad states, constraints, justice and fairness, are refused.
     highest, inputs, registers, outputs, gates = numbers(counts, "what follows 'aag'", "4")
     if outputs != 1 or highest != inputs + registers + gates:
         raise Unreadable("the circuit must have one output, and all its variables must be defined")
@@ -164,12 +164,12 @@ def of_solver(literal: int) -> int:
 
 
 def all_of(own: int, literals: list[int]) -> list[Clause]:
-    """Clauses over literals of the solver: ``own`` is true if and only if all others are."""
+    """Clauses over literals of the solver: ``own`` is true if and only if all ``literals`` are."""
     return [[own, *(-each for each in literals)], *([-own, each] for each in literals)]
 
 
 def broken(clauses: list[Clause], behind: int) -> list[Clause]:
-    """Clauses that require a false clause among these. New variables begin with ``behind``."""
+    """Clauses that are true if one of these is false. ``behind`` is the first new variable."""
     own = range(behind, behind + len(clauses))
     said = [list(own)]
     for which, clause in zip(own, clauses, strict=True):
@@ -178,18 +178,18 @@ def broken(clauses: list[Clause], behind: int) -> list[Clause]:
 
 
 def contradict(*parts: list[Clause]) -> bool:
-    """True if the solver proves that no levels satisfy all clauses."""
+    """True if the solver proves that no assignment satisfies all clauses."""
     with Cadical195() as solver:
         for part in parts:
             solver.append_formula(part)
         try:
             return solver.solve() is False  # it would be None if the solver gave up
-        except pysolvers.error as interrupted:  # the solver catches Ctrl-C first
+        except pysolvers.error as interrupted:  # the solver catches Ctrl-C
             raise KeyboardInterrupt from interrupted
 
 
 def check(circuit: Circuit, clauses: list[Clause]) -> None:
-    """Refuse clauses that do not prove that the output is low in every cycle."""
+    """Raise `UsageError` unless the clauses prove that the output is low in every cycle."""
     behind = of_solver(circuit.behind)
     begins = [
         [of_solver(own ^ 1 ^ initial)]
@@ -230,7 +230,7 @@ def certificates(places: Iterable[str]) -> list[Path]:
 
 
 def verdict(certificate: Path) -> tuple[bool, str]:
-    """True if a certificate is confirmed; and the verdict in words."""
+    """True if a certificate is confirmed; and the verdict as text."""
     begin = time.monotonic()
     try:
         lines, digest = read_lines(certificate.with_name(f"{certificate.name}.aag"))
@@ -248,7 +248,7 @@ def verdict(certificate: Path) -> tuple[bool, str]:
 
 
 def main(places: list[str]) -> int:
-    """Check certificates, and print a line about each; return the exit status."""
+    """Check certificates, and print a line for each; return the exit status."""
     status = 0
     try:
         for certificate in certificates(places):

@@ -1,4 +1,4 @@
-"""``prove``, ``check`` and ``mutate``: the proofs, and how many faults the checks detect."""
+"""``prove``, ``check`` and ``mutate``: proofs, their certificates, and the mutation test."""
 
 from contextlib import ExitStack
 from dataclasses import astuple, dataclass
@@ -139,11 +139,11 @@ _PROVING = (
 """Parameters of `prove` that only a proof needs."""
 
 _CHOOSING = "compact", "lanes"
-"""Parameters that choose among the designs of a component, which have one theorem."""
+"""Parameters that select designs of a component; all designs of a component share its theorem."""
 
 
 def _idle(status: bool, theorem: bool) -> dict[str, str]:
-    """The parameters that have no effect where nothing is proved."""
+    """The parameters that have no effect if nothing is proved."""
     if not (status or theorem):
         return {}
     own = (each.name for each in own_options().values())

@@ -52,7 +52,7 @@ MAX_CYCLES, MAX_HOURS = 10**18, 10**6
 MAX_CYCLES_DRAWN = 256
 
 DIFFERENCE_VCD = "utf8-hdl-difference.vcd"
-"""Where the waveform around a difference is kept, unless ``--vcd`` names a file."""
+"""The file with the waveform around a difference, unless ``--vcd`` names another."""
 
 app = typer.Typer()
 
@@ -78,7 +78,7 @@ class Record(OutputFiles):
 
 @dataclass
 class LongRuns:
-    """Options for comparisons that take long."""
+    """Options for long comparisons."""
 
     panel = "Long runs"
 
@@ -282,7 +282,7 @@ def compare(
 def _given_parts(
     context: typer.Context, files: list[str], typed: "Part | None", subject: "Subject"
 ) -> list["Part"]:
-    """The stimuli that the command line names; none means the campaign."""
+    """The stimuli given on the command line; without any, the campaign is used."""
     from .texts import file_part
 
     if files.count("-") > 1:

@@ -115,7 +115,7 @@ def synthesize(
 
 
 def _devices(names: str | None) -> list[str]:
-    """The devices that a list names, the usual ones if there is none."""
+    """The devices in a list of names; the default devices if no list is given."""
     from ..fpga.families import DEVICES
 
     if names is None:

@@ -1,4 +1,4 @@
-"""Texts from files, standard input and the command line, as bytes or as code points."""
+"""Read texts from files, standard input and the command line, as bytes or as code points."""
 
 import os
 import re
@@ -24,10 +24,10 @@ ONE_TEXT = (
 )
 
 MAX_TABLE = 1 << 28
-"""Maximum bytes of a stimulus file."""
+"""Maximum size of a stimulus file in bytes."""
 
 MAX_COPY = 1 << 30
-"""Maximum bytes that are copied from standard input or a pipe."""
+"""Maximum number of bytes read from standard input or a pipe."""
 
 
 @contextmanager
@@ -61,7 +61,7 @@ def _copy(name: str, stream: Any, copy: BinaryIO) -> None:
 
 
 def _pieces(name: str, stream: BinaryIO, size: int) -> Iterator[tuple[bytes, bool]]:
-    """The pieces of a file; it must not be shorter than ``size``, its size when first opened."""
+    """The pieces of a file; an error if it is now shorter than ``size``, its size when opened."""
     done = 0
     for data, last in file_pieces(stream):
         done += len(data)

@@ -1,4 +1,4 @@
-"""The mutation score of the checks: the number of mutants that they kill."""
+"""The mutation score: the number of mutants that the checks kill."""
 
 from collections import Counter
 
@@ -21,7 +21,7 @@ def mutation_score(
     modes: list[Mode],
     workers: Workers,
 ) -> bool:
-    """Run the checks on mutants of a design, and print the kills; true if no mutant survives."""
+    """Run the checks on mutants of a design, and print the score; true if no mutant survives."""
     name = spec.label
     with progress_bar() as progress:
         task = progress.add_task(f"{name}: making mutants", total=count)

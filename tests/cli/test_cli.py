@@ -194,7 +194,7 @@ def test_failed_read_leaves_output_files_unchanged(folder, monkeypatch, argument
 
 @pytest.mark.long
 def test_closed_stdout_ends_simulate_quietly(folder):
-    """The tokens are more than a pipe and the reader's buffer hold."""
+    """The tokens exceed the buffers of the pipe and of the reader."""
     Path("big.txt").write_bytes(b"A" * 8000)
     command = [COMMAND, "simulate", "--compact", "big.txt", "--vcd", "out.vcd", "--tokens", "-"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:

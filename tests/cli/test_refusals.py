@@ -30,7 +30,7 @@ WORK = (
     "utf8_flow.verify.mutants.mutation_score",
     "utf8_flow.verify.proofs.prove_all",
 )
-"""The work of each command, which a refused command never begins."""
+"""The work of each command, which a refused command must not start."""
 
 LONG = pytest.mark.long
 LINUX = pytest.mark.skipif(not Path("/dev/stdin").exists(), reason="needs /dev/stdin")
@@ -49,7 +49,7 @@ def row(case, line, message, *marks, missing=""):
 
 
 def without(package, line, who, extra, *marks):
-    """A command line that needs a missing package, and the extra that has it."""
+    """A command line that needs a missing package, and the extra that installs it."""
     message = f"utf8-hdl: {who} needs {package}: in a clone, pip install '.[{extra}]'\n"
     return row(f"{who}, no {package}", line, message, *marks, missing=package.replace("-", "_"))
 

@@ -32,7 +32,7 @@ STATE = "utf8-hdl-compare.json"
 
 
 class SerialWorkers:
-    """Workers that do everything in this process, in order, and record it in ``done``.
+    """Workers that process all items in this process, in order, and record them in ``done``.
 
     The work fails with ``error`` after ``limit`` items.
     """
@@ -97,7 +97,7 @@ def test_campaign_is_the_same_in_workers(folder):
 COMPACT = DesignSpec("decoder", compact=True)
 
 UNIT = 512
-"""Cycles of a unit here."""
+"""Number of cycles of a unit in these tests."""
 
 
 def plan(spec: DesignSpec = COMPACT, **other: Any) -> RandomUnits:
@@ -194,7 +194,7 @@ def test_units_differ_and_stalls_have_their_rates(folder):
 
 @pytest.fixture
 def same_rtlil(monkeypatch):
-    """All designs have the same RTLIL, which takes long to make."""
+    """Use the same RTLIL for all designs, because its generation is slow."""
     monkeypatch.setattr(sources, "design_rtlil", lambda design: "the same for all")
 
 

@@ -1,4 +1,4 @@
-"""The checker of certificates: what it confirms, what it refuses, and what it cannot read."""
+"""The checker of certificates: confirmed, refused and unreadable certificates."""
 
 import hashlib
 import subprocess
@@ -97,7 +97,7 @@ OUTPUT = "REFUSED: in a state that satisfies the invariant the output is high"
     [
         (COUNTER, [], OUTPUT),
         (COUNTER, ["-low"], STEP),
-        (COUNTER, ["low", "-low"], INITIAL),  # a contradiction: only the initial state refutes it
+        (COUNTER, ["low", "-low"], INITIAL),  # a contradiction: only the initial state violates it
     ],
 )
 def test_checker_refuses_what_is_no_invariant(folder, circuit, clauses, reason):

@@ -71,7 +71,7 @@ def pieces(name: str, size: int) -> list[Piece]:
 
 
 LIMIT = 12 * BLOCK
-"""Maximum number of cycles of some runs."""
+"""Maximum number of cycles of runs with a limit."""
 
 
 @cache

@@ -1,4 +1,4 @@
-"""The option `--cluster`: work on a Dask cluster, with workers that start, end and differ."""
+"""The option `--cluster`: work on a Dask cluster whose workers start, end and differ."""
 
 import os
 import re
@@ -37,7 +37,7 @@ def cluster(tmp_path_factory) -> DaskCluster:
 
 @pytest.fixture
 def workers(cluster) -> Cluster:
-    """The workers as a command has them. Afterwards nothing is left in the cluster."""
+    """The workers, as for a command. Afterwards, no task may be left in the cluster."""
     # A worker that another test killed may not have started again yet.
     wait_until(lambda: len(cluster.client.nthreads()) == 3)
     with Machines(cluster.address).workers() as everybody:
@@ -264,7 +264,7 @@ def test_proofs_are_the_same_on_a_cluster(folder, cluster):
 @pytest.mark.long
 @needs_compiler
 def test_difference_is_reported_as_without_cluster(folder, cluster, monkeypatch):
-    """Only this process has the broken design, so it does the work of the workers as well."""
+    """Only this process has the broken design, so it also does the work of the workers."""
     options = break_design(monkeypatch, "range: F5 is in range")
     here = run("compare", *options, "--exhaustive", 1)
     assert here.status == 1

@@ -1,4 +1,4 @@
-"""Python interface: simulate, compare, scoreboard, refused arguments, imports."""
+"""The Python interface: simulate, compare, scoreboard, refused arguments, imports."""
 
 import re
 import subprocess

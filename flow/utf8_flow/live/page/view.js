@@ -1,5 +1,4 @@
-// The data that the page displays: the input, the token of each value, and names for the contents of
-// stages.
+// The data that the page displays: the input, the token of each value, and the contents of stages.
 
 import { hexOf } from "./settings.js";
 import { itemsOf, run, Stages, tokensOf } from "./run.js";
@@ -37,7 +36,7 @@ export class View {
     this.begins = this.sizes.map((size) => (begin += size) - size);
   }
 
-  // Find the token of each value, and mark errors. A transcoder's output does not identify the input
+  // Find the token of each value, and mark errors. A transcoder's output does not identify input
   // values, so its beats are used instead. A validator's output has the offset of the first error.
   #owners() {
     const { tokens, values } = this;

@@ -15,7 +15,7 @@ def main() -> int:
     """
     _open_standard_streams()
     if importlib.util.find_spec("fcntl") is None:
-        print("utf8-hdl: it needs Linux or macOS; on Windows, use it in WSL", file=sys.stderr)
+        print("utf8-hdl: this program needs Linux or macOS; on Windows, use WSL", file=sys.stderr)
         return 2
     ending = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
     heeded = [number for number in ending if signal.getsignal(number) is not signal.SIG_IGN]

@@ -372,7 +372,7 @@ class Coverage:
 
 
 IS_INPUT = "no input", "an input"
-OUTPUT = "no output", "an output taken", "an output that waits"
+OUTPUT = "no output", "an output taken", "a stalled output"
 
 
 def in_flight_labels(timing: Timing) -> list[str]:

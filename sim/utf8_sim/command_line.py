@@ -82,8 +82,8 @@ COMMAND_LINES: dict[str, CommandLine] = {
     "decoder": CommandLine(RULES | {"--error-span", "--exhaustive", "--compact", "--lanes"}),
     "encoder": CommandLine(
         RULES | {"--code-points", "--bytes", "--compact"},
-        inputs="An encoder gets the code points of the text, with surrogates and every other value "
-        "that its input can carry.",
+        inputs="For an encoder, the text is decoded to code points; surrogates and other values "
+        "that fit its input are kept.",
     ),
     "validator": CommandLine(
         RULES | {"--error-span", "--exhaustive", "--lanes"},

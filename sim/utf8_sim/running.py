@@ -118,6 +118,6 @@ def _stimulus(texts: Iterable[Text], input_stalls: Stalls, output_stalls: Stalls
             raise TypeError(f"a text must be bytes or code points, not {shortened(text)}")
     for side, stalls in (("input_stalls", input_stalls), ("output_stalls", output_stalls)):
         if not hasattr(stalls, "windows"):
-            raise TypeError(f"{side} must be such as RandomStalls(0.5), not {shortened(stalls)}")
+            raise TypeError(f"{side} must be like RandomStalls(0.5), not {shortened(stalls)}")
     pieces = [text if isinstance(text, dict) else (text, True) for text in texts]
     return Stimulus(pieces, input_stalls, output_stalls)

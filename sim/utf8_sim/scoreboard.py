@@ -68,7 +68,7 @@ class Scoreboard:
     >>> scoreboard.take({"code_point": 65, "error": 0, "kind": 0, "length": 1, "last": 0})
     >>> scoreboard.finish()
     Traceback (most recent call last):
-    utf8_sim.scoreboard.Mismatch: token 1, error invalid-byte (1 byte): never came
+    utf8_sim.scoreboard.Mismatch: token 1, error invalid-byte (1 byte): missing
     """
 
     def __init__(self, design: Any) -> None:
@@ -127,7 +127,7 @@ class Scoreboard:
         """
         actual = _levels("an output", self._interface.outputs, output)
         if not self._due:
-            raise Mismatch(f"{self._name()}: nothing is expected, actual {_shown(actual)}")
+            raise Mismatch(f"{self._name()}: no output is expected, actual {_shown(actual)}")
         expected = self._as_far_as_it_matters(self._due[0], actual)
         wrong = [field for field, level in expected.items() if actual[field] != level]
         if wrong:
@@ -151,8 +151,8 @@ class Scoreboard:
             If an output is missing.
         """
         if self._due:
-            more = f", nor did {len(self._due) - 1} after it" if len(self._due) > 1 else ""
-            raise Mismatch(f"{self._name()}: never came{more}")
+            more = f", and {len(self._due) - 1} after it" if len(self._due) > 1 else ""
+            raise Mismatch(f"{self._name()}: missing{more}")
 
     def _as_far_as_it_matters(self, expected: Fields, actual: Fields) -> Fields:
         rows = (

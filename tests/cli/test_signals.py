@@ -256,7 +256,7 @@ def test_killed_simulator_is_reported(folder):
         status, out, err = running.end()
     assert status == 2
     assert "agree" not in out
-    assert re.fullmatch(r"utf8-hdl: vvp stopped in cycle \d+ and said .*\n", err)
+    assert re.fullmatch(r"utf8-hdl: vvp stopped in cycle \d+; its output: .*\n", err)
     assert names(folder) == {"text.txt", "zeros.bin"}
 
 
@@ -368,4 +368,4 @@ def test_windows_is_refused():
     command = [sys.executable, "-c", program, "--version"]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert result.returncode == 2
-    assert result.stderr == "utf8-hdl: it needs Linux or macOS; on Windows, use it in WSL\n"
+    assert result.stderr == "utf8-hdl: this program needs Linux or macOS; on Windows, use WSL\n"

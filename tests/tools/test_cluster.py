@@ -157,7 +157,7 @@ def test_different_worker_is_refused(folder, tmp_path_factory):
         differs = other_version(place / "numpy", "numpy", "0.1")
         with cluster.worker({}), cluster.worker(differs):
             result = run(*compare)
-            assert_refused(result, "install the same there")
+            assert_refused(result, "install the same version there")
             refused = rf"utf8-hdl: a worker on \S+ has numpy 0\.1, here is {numpy}: install "
             assert re.match(refused, result.err)
         with cluster.worker(no_sources(place / "none")):
@@ -184,7 +184,9 @@ def test_later_worker_with_other_version_is_refused(tmp_path):
 
 
 def test_other_python_is_refused():
-    with pytest.raises(ToolError, match=r"^a worker on \S+ has Python 3\.\d+, here is 2\.7: "):
+    with pytest.raises(
+        ToolError, match=r"^a worker on \S+ has Python 3\.\d+, but this machine has 2\.7: "
+    ):
         check_versions(((), ()), {"Python": "2.7"})
 
 

@@ -82,7 +82,7 @@ def test_cycles_after_the_end_are_refused(folder, cycles):
     """The run has three bytes, a token eight cycles after them, and eight idle cycles."""
     result = run("simulate", "text.txt", "--wave", "out.svg", "--wave-cycles", cycles)
     assert result.status == 2
-    assert f"--wave-cycles {cycles} are after the end: there are cycles 0-18\n" in result.err
+    assert f"--wave-cycles {cycles} are after the end: the run has cycles 0-18\n" in result.err
     assert "in all 19 cycles" in result.out
     assert names(folder) == {"text.txt"}
 

@@ -39,7 +39,7 @@ COMPONENTS = "utf8_sim.command_line:COMMAND_LINES"
 
 REGISTERING = "; docs/python.md describes how to register another one"
 
-LANES_HELP = f"{OWNERS}: bytes, or values of another width, per clock cycle. Default: {LANES}."
+LANES_HELP = f"{OWNERS}: number of bytes (compactor: values) per clock cycle. Default: {LANES}."
 
 
 def _verdict(of: str) -> Any:
@@ -256,7 +256,7 @@ class Machines:
 
     cluster: str | None = option(
         None,
-        "Run the work on a Dask cluster: the address of its scheduler, such as "
+        "Run the work on the Dask cluster whose scheduler has this address, such as "
         "tcp://10.0.0.1:8786.",
         metavar="ADDRESS",
     )
@@ -360,7 +360,7 @@ def _stalled_cycles(option: str, cycles: str) -> tuple[bool, ...]:
     ranges = [cycle_range(option, word) for word in cycles.split(",")]
     end = max(each.stop for each in ranges)
     if end > MAX_STALLED:
-        raise UsageError(f"{option} takes cycles up to {MAX_STALLED - 1}, not {cycles!r}")
+        raise UsageError(f"{option} accepts cycles up to {MAX_STALLED - 1}, not {cycles!r}")
     stalled = set(chain(*ranges))
     return tuple(cycle in stalled for cycle in range(end))
 
@@ -370,7 +370,7 @@ def cycle_range(option: str, cycles: str) -> range:
     numbers = re.fullmatch(r"\s*(\d{1,15})\s*(?:-\s*(\d{1,15})\s*)?", cycles)
     chosen = range(int(numbers[1]), int(numbers[2] or numbers[1]) + 1) if numbers else range(0)
     if not chosen:
-        raise UsageError(f"{option} takes numbers of cycles such as 3 or 5-9, not {cycles!r}")
+        raise UsageError(f"{option} expects cycle numbers such as 3 or 5-9, not {cycles!r}")
     return chosen
 
 

@@ -35,7 +35,7 @@ class Verilog:
         "Reset polarity. high: ports clk and rst; low: ports aclk and aresetn, as in AXI.",
     )
     no_initial_values: bool = option(
-        False, "Leave out the initial values of registers, for an ASIC; without lanes only."
+        False, "Omit the initial values of registers, for an ASIC. Without lanes only."
     )
 
 

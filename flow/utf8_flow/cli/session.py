@@ -144,7 +144,7 @@ def _what_failed(error: BaseException | None) -> str:
     if name is not None:
         return f"cannot use {os.fsdecode(name)!r}: {reason}"
     place = f" (temporary files are in {tempfile.tempdir!r})" if tempfile.tempdir else ""
-    return f"cannot go on: {reason}{place}"
+    return f"cannot continue: {reason}{place}"
 
 
 def _status_after(heeded: list[int]) -> int:

@@ -48,7 +48,7 @@ def _copy(name: str, stream: Any, copy: BinaryIO) -> None:
     """Copy a stream; reject an endless device, or more than :data:`MAX_COPY` bytes."""
     is_device = stat.S_ISCHR(os.fstat(stream.fileno()).st_mode) and not stream.isatty()
     if is_device and stream.peek(1):
-        raise UsageError(f"cannot read {name!r}: a device without an end, give a file or a pipe")
+        raise UsageError(f"cannot read {name!r}: the device is endless, give a file or a pipe")
     size = 0
     while data := stream.read(1 << 16):
         size += len(data)
@@ -66,7 +66,9 @@ def _pieces(name: str, stream: BinaryIO, size: int) -> Iterator[tuple[bytes, boo
     for data, last in file_pieces(stream):
         done += len(data)
         if last and done < size:
-            raise UsageError(f"cannot read {name!r}: truncated to {done} of {size} bytes meanwhile")
+            raise UsageError(
+                f"cannot read {name!r}: truncated to {done} of {size} bytes during the run"
+            )
         yield data, last
 
 
@@ -77,7 +79,7 @@ def _code_points(text: str, width: int) -> list[int]:
         if not number or int(number[1], 16) >= 1 << width:
             highest = (1 << width) - 1
             raise UsageError(
-                f"--code-points takes hexadecimal numbers to {highest:X}, not {word!r}"
+                f"--code-points expects hexadecimal numbers up to {highest:X}, not {word!r}"
             )
         values.append(int(number[1], 16))
     return values

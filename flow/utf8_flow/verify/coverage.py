@@ -45,7 +45,7 @@ def coverage_table(coverage: Coverage, more: Iterable[Text], blank: str = "") ->
         lines += point_lines(coverage)
     lines.append(
         Text(
-            f"input waited in {plural(coverage.waiting_inputs, 'cycle')}, "
+            f"input stalled in {plural(coverage.waiting_inputs, 'cycle')}, "
             f"output in {plural(coverage.waiting_outputs, 'cycle')}"
         )
     )

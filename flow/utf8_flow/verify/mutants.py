@@ -51,7 +51,7 @@ def _tell(show: Console, mutants: Mutants, fates: dict[int, Fate], seed: int) ->
         say(show, f"{counts.total():>6}  killed {what}")
         for first, count in counts.most_common():
             say(show, f"{count:>12}  {first}")
-    say(show, f"{equivalent:>6}  proved to do the same as the design")
+    say(show, f"{equivalent:>6}  proved equivalent to the design")
     say(show, f"{len(survivors):>6}  survived", "red" if survivors else "green")
     for number in survivors:
         say(show, f"        {number}: {mutants.places[number - 1]}", "red")

@@ -155,7 +155,7 @@ class Results:
             results = [Result.of_row(row) for row in rows]
         except (KeyError, TypeError, ValueError, RecursionError):
             wanted = "choose a file that prove --json wrote, or a new one"
-            raise UsageError(f"{self._path!r} holds no results of proofs: {wanted}") from None
+            raise UsageError(f"{self._path!r} contains no results of proofs: {wanted}") from None
         self._results = {result.key: result for result in results}
 
     def __iter__(self) -> Iterator[Result]:

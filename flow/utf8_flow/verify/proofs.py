@@ -232,7 +232,7 @@ def _show_counterexample(show: Console, goal: Goal, proof: Proof, vcd: str) -> N
     if not proof.counterexample:
         print_lines(show, input_table(others, last))
     if cuts := [name for name in others[0] if name.startswith("cut")]:
-        say(show, f"free inside the design, by the property: {', '.join(cuts)}")
+        say(show, f"free variables inside the design, from the property: {', '.join(cuts)}")
     for name, run in proof.counterexample.items():
         say(show, name)
         _show_start(show, run)

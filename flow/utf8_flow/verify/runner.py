@@ -96,7 +96,7 @@ class Runner:
         if self._units:
             say(self._show, self._plan.heading(self._unit))
         else:
-            say(self._show, f"units 0-{self._unit - 1} were compared before ({self.state.path})")
+            say(self._show, f"units 0-{self._unit - 1} were compared earlier ({self.state.path})")
         self.run_units()
         if self._wrong:
             self._explain(vcd, wave)

@@ -78,7 +78,7 @@ class Recording:
         with runner.reported():
             if run.wrong:
                 cycles = plural(run.cycles, "cycle")
-                say(show, f"stopped after {cycles}: what follows is only a part", "bold")
+                say(show, f"stopped after {cycles}: the results are incomplete", "bold")
             elif self._summary.inputs <= max(SHORT_TEXT, FEW_BEATS * lanes):
                 print_lines(show, self._table(run.cycles))
             print_lines(show, [*self.lines(), Text(f"engine      {engine_line}")])
@@ -107,7 +107,7 @@ class Recording:
         if not len(trace):
             raise WrongValue(
                 f"wave-cycles {drawn[0]}-{drawn[-1]} are after the end: "
-                f"there are cycles 0-{cycles - 1}"
+                f"the run has cycles 0-{cycles - 1}"
             )
         trace = trace[: max(1, active_cycles(trace))]
         draw(wave, Window(drawn.start, trace, trace), self._engine)

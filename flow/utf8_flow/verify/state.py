@@ -94,7 +94,7 @@ class State:
                 raise ValueError("other options, or another version")
         except (OSError, ValueError, RecursionError) as error:
             raise WrongValue(
-                f"state {path!r} is not that of this comparison ({error}): remove it, or choose "
+                f"state {path!r} is not from this comparison ({error}): remove it, or choose "
                 "another"
             ) from error
         self.next = content["units"]
@@ -145,10 +145,10 @@ def coverage_lines(plan: Plan, state: State, *, is_whole: bool = True) -> list[T
     lines = coverage_table(coverage, more, "NEVER" if is_whole and plan.is_campaign else "")
     if is_whole and plan.is_campaign:
         gaps = coverage.gaps()
-        met = f"every class met every {coverage.column}"
-        lines.append(Text(f"never met: {', '.join(gaps)}" if gaps else met))
+        met = f"every class occurred with every {coverage.column}"
+        lines.append(Text(f"not covered: {', '.join(gaps)}" if gaps else met))
     elif is_whole and not coverage.cells.any():
-        lines.append(Text("the input is empty: no more than the pins at rest was compared"))
+        lines.append(Text("the input is empty: only idle cycles were compared"))
     if SEQUENCES in total.counts:
         numbers = sorted({state.first, max(state.first, state.next - 1)})
         units = f"{'units' if numbers[1:] else 'unit'} {'-'.join(map(str, numbers))}"

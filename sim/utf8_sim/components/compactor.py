@@ -233,7 +233,7 @@ class CompactorCoverage(Coverage):
     """
 
     column = "number of values before it"
-    title = "values before it that wait"
+    title = "pending values before it"
 
     def __init__(self, engine: Any) -> None:
         self.lanes = engine.design.lanes
@@ -343,8 +343,8 @@ def values_in_hex(text: str, design: Any) -> Piece:
             continue
         if not re.fullmatch("[0-9A-Fa-f]+", word) or int(word, 16) >> design.width:
             raise UsageError(
-                f"--hex takes hexadecimal values of {plural(design.width, 'bit')}, {EMPTY} for an "
-                f"empty lane, and / between texts, not {word!r}"
+                f"--hex expects hexadecimal values of {plural(design.width, 'bit')}, {EMPTY} for "
+                f"an empty lane, and / between texts, not {word!r}"
             )
         data[lane], keep[lane] = int(word, 16), 1
     beats = lanes // design.lanes
@@ -399,9 +399,7 @@ class CompactorComponent(BeatComponent):
         for piece in text:
             if not isinstance(piece, dict) and max(piece[0], default=0) >> design.width:
                 bits = plural(design.width, "bit")
-                raise UsageError(
-                    f"values of {bits} are too narrow for these bytes: --hex takes others"
-                )
+                raise UsageError(f"values of {bits} are too narrow for these bytes: use --hex")
             yield piece
 
     def example(self, design: Any) -> Piece:

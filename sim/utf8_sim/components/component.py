@@ -189,7 +189,7 @@ class Component(ABC):
             return b"".join(map(bytes.fromhex, hex_words(text))), True
         except ValueError:
             raise UsageError(
-                f"--hex takes bytes of two hexadecimal digits, and / between texts, not {text!r}"
+                f"--hex expects bytes of two hexadecimal digits, and / between texts, not {text!r}"
             ) from None
 
     def from_bytes(self, text: Iterator[Piece], design: Any) -> Iterator[Piece]:
@@ -251,7 +251,7 @@ def register(component: Component) -> Component:
             f"a component's name must be its class's in lower case: {component.name!r}"
         )
     if component.name in COMPONENTS:
-        raise ValueError(f"there is a component {component.name!r} already")
+        raise ValueError(f"a component {component.name!r} is already registered")
     for own in component.command_line.own:
         for other in own_options().values():
             if own != other and (own.name == other.name or own.option == other.option):

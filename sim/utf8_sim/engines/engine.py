@@ -101,7 +101,7 @@ class EndDetector:
             self.hang = (
                 f"no input was accepted in {WATCHDOG} cycles with a ready consumer"
                 if more
-                else f"output still came {WATCHDOG} cycles after the last input"
+                else f"output is still produced {WATCHDOG} cycles after the last input"
             )
 
 

@@ -120,7 +120,7 @@ def prepare_cache() -> Path:
     with _building_in(Path("TMPDIR")):
         os.environ["XDG_CACHE_HOME"] = str(_temporary.enter_context(temporary_folder()))
         print(
-            f"utf8-hdl: no cache folder ({reason}): what is built is not kept",
+            f"utf8-hdl: no cache folder ({reason}): built files are not cached",
             file=sys.stderr,
         )
         return _usable(cache_folder())
@@ -163,7 +163,7 @@ def _check_private(folder: Path) -> None:
     if status.st_uid != os.getuid() or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         raise ToolError(
             f"others may write to the cache folder {str(folder)!r}: "
-            f"make it yours alone (chmod 700) or set XDG_CACHE_HOME"
+            f"make it private (chmod 700) or set XDG_CACHE_HOME"
         )
 
 

@@ -48,6 +48,6 @@ def check_versions(names: tuple[Sequence[str], Sequence[str]], expected: Mapping
     for name, version in versions(*names).items():
         if version != expected[name]:
             raise ToolError(
-                f"a worker on {platform.node()} has {name} {version}, here is {expected[name]}: "
-                "install the same there, then restart it"
+                f"a worker on {platform.node()} has {name} {version}, but this machine has "
+                f"{expected[name]}: install the same version there, then restart the worker"
             )

@@ -95,7 +95,7 @@ class DesignSpec:
         return self.options_but("")
 
     def options_but(self, option: str) -> list[str]:
-        """Like `options`, but without one of them."""
+        """Like `options`, but without the given option."""
         is_first = self.component == next(iter(COMPONENTS))  # the default component
         words = [] if is_first else [["--component", self.component]]
         words += [["--compact"]] if self.compact else []
@@ -164,7 +164,7 @@ def overrides(profile: Profile) -> Iterator[tuple[str, str]]:
 
 
 def short_name(profile: Profile) -> str:
-    """The name of a profile, and the rules that override those of the named profile."""
+    """The name of a profile, and the rules that differ from the named profile."""
     words = [profile.name]
     for rule, value in overrides(profile):
         words.append(value if rule == "error-span" else f"{rule} {value}ed")

@@ -230,8 +230,8 @@ class Coverage:
     ``waiting_inputs`` and ``waiting_outputs`` are the numbers of cycles in which an input or an
     output was stalled.
 
-    ``counts`` has all counters by name; :meth:`merge` adds those of another object. Counters in
-    ``labels`` are cover points, with a label for each number.
+    ``counts`` has all counters by name; :meth:`merge` adds the counters of another object. Counters
+    in ``labels`` are cover points, with a label for each number.
     """
 
     column = "output"

@@ -265,7 +265,7 @@ def test_damaged_state_and_folder_are_refused(folder):
     assert path.read_text() == damaged
     path.unlink()
     path.mkdir()
-    with pytest.raises(UsageError, match=r"^state 'state.json' is not that .*Is a directory"):
+    with pytest.raises(UsageError, match=r"^state 'state.json' is not from .*Is a directory"):
         State(plan(), "state.json")
 
 

@@ -48,7 +48,7 @@ def _verdict(of: str) -> Any:
 
 @dataclass
 class AllRules:
-    """Options for the UTF-8 rules; by default, those of all profiles."""
+    """Options for the UTF-8 rules; by default, all profiles."""
 
     panel = "UTF-8 rules"
 

@@ -40,7 +40,7 @@ class Family(NamedTuple):
     #: If every pin needs a location: the cells that Yosys inserts at pins. A measured design then
     #: has at most one pin, its clock.
     pads: tuple[str, ...] | None = None
-    #: Commands that replace those of Amaranth's platform, if it uses another placer.
+    #: Commands that replace the commands of Amaranth's platform, if it uses another placer.
     commands: tuple[str, ...] = ()
     #: Synthesis options for a board.
     board_synthesis: tuple[str, ...] = ()

@@ -147,7 +147,7 @@ class Netlist:
 
     @property
     def registers(self) -> int:
-        """Number of registers, including those of the harness."""
+        """Number of registers, including the harness."""
         return len(self._registers)
 
     @property

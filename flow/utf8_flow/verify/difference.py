@@ -32,7 +32,7 @@ AROUND = 16, 5
 """Number of cycles in the report: before a difference, and from its own cycle on."""
 
 KEPT_AROUND = 1024, 64
-"""Number of cycles in the waveform, likewise."""
+"""Number of cycles in the waveform: before a difference, and from its own cycle on."""
 
 STIMULUS_FILE = "difference.json"
 """File name of the shortest stimulus that shows a difference, in the waveform's folder."""

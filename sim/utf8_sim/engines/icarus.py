@@ -109,7 +109,7 @@ def _bits(place: Place) -> str:
 
 
 class _Interpreted:
-    """A design in a process of its own; see ``native/icarus.v``."""
+    """A design in a separate process; see ``native/icarus.v``."""
 
     def __init__(self, process: subprocess.Popen[bytes], bench: _Bench) -> None:
         self._process = process

@@ -62,7 +62,7 @@ class Forms(NamedTuple):
 
     ``places`` is the number of units in an input beat. ``early_high`` is 1 if a code point that
     becomes a surrogate pair has at least two input units; its high surrogate then belongs to the
-    last but one of them. ``out_lanes`` is the maximum number of output bytes for an input beat.
+    unit before its last. ``out_lanes`` is the maximum number of output bytes for an input beat.
     """
 
     from_unit: int

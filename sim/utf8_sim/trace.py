@@ -48,7 +48,7 @@ class Pin(NamedTuple):
 
     @property
     def dtype(self) -> type:
-        """Type of its column: 8 bits, or at least 32, which also hold the padding of an AXI port."""
+        """Type of its column: 8 bits, or at least 32, which also hold an AXI port's padding."""
         widest = max(width for _, width in self.parts)
         return np.uint8 if widest <= 8 else np.uint32 if widest <= 32 else np.uint64
 

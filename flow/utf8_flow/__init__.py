@@ -1,7 +1,6 @@
 """Command line and tool flows of utf8-hdl.
 
-Every name is imported when it is first used, because the command line must be ready for signals
-before slow imports.
+Names are imported on first use, because the command line must handle signals before slow imports.
 """
 
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""Entry point of the command: it can handle signals before the slow imports."""
+"""Entry point of the command. It handles signals even during slow imports."""
 
 import importlib.util
 import os
@@ -9,13 +9,13 @@ from .failure import UNEXPECTED, unexpected
 
 
 def main() -> int:
-    """Run the command, as :func:`utf8_flow.cli.session.main`.
+    """Run the command: :func:`utf8_flow.cli.session.main`.
 
-    Before that function runs, a signal ends the process at once. After it, signals are ignored.
+    Until that function runs, a signal ends the process at once. After it, signals are ignored.
     """
     _open_standard_streams()
     if importlib.util.find_spec("fcntl") is None:
-        print("utf8-hdl: it needs Linux or macOS; on Windows, use it in WSL", file=sys.stderr)
+        print("utf8-hdl: this program needs Linux or macOS; on Windows, use WSL", file=sys.stderr)
         return 2
     ending = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
     heeded = [number for number in ending if signal.getsignal(number) is not signal.SIG_IGN]
@@ -35,10 +35,10 @@ def main() -> int:
 
 
 def _open_standard_streams() -> None:
-    """Open the standard streams that are closed.
+    """Open standard streams that are closed.
 
-    Otherwise the next opened file would get the number of such a stream, and receive messages.
-    Standard output stays unwritable, because its data would be lost.
+    Otherwise the next opened file would get the number of such a stream, and messages would go
+    there. Standard output stays unwritable, so that writing to it fails instead of losing data.
     """
     for number, mode in enumerate((os.O_RDONLY, os.O_RDONLY, os.O_WRONLY)):
         try:

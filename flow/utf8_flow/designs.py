@@ -1,4 +1,4 @@
-"""The designs of all components: their options, their names, and lists of them."""
+"""Designs of all components: their options, names and lists."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -12,22 +12,22 @@ from utf8_sim.tools.errors import UsageError
 from utf8_sim.tools.words import plural
 
 ROW = "component", "compact", "lanes", "own"
-"""The fields of a design in results of proofs and of synthesis, besides its profile's name."""
+"""The fields of a design in results of proofs and of synthesis, without the profile."""
 
 LANES_TRIED = 8
-"""Number of lanes when all designs are tried, for components with the option `--lanes`."""
+"""Number of lanes for components with the option `--lanes`, when all designs are tried."""
 
 LANES_OF_SMALL = 4
-"""Number of lanes of a small design that still accepts every encoding form."""
+"""Number of lanes of a small design: enough for every encoding form."""
 
 
 @dataclass(frozen=True)
 class DesignSpec:
     """A design: a component with the values of its options, and its profile.
 
-    It has a single register stage if ``compact``. ``own`` are the values of the component-specific
-    options, by name, in types of JSON. They may be passed as a mapping, in which other names are
-    ignored, and ``None`` selects the default.
+    It has a single register stage if ``compact``. ``own`` has the values of the component-specific
+    options, by name, as JSON types. They may be passed as a mapping; other names in it are ignored,
+    and ``None`` selects the default.
     """
 
     component: str
@@ -60,7 +60,7 @@ class DesignSpec:
         return cls(**{name: row[name] for name in ROW if name in row})
 
     def row(self) -> dict[str, Any]:
-        """All fields except the profile, in types of JSON."""
+        """All fields except the profile, as JSON types."""
         row = {name: getattr(self, name) for name in ROW}
         return row | {"own": dict(self.own)}
 
@@ -81,7 +81,7 @@ class DesignSpec:
 
     @property
     def label(self) -> str:
-        """The name in reports, with the number of lanes; its rules are separate, in `rules`."""
+        """The name in reports, with the number of lanes but without the rules."""
         return f"{self.name}, {plural(self.lanes, 'lane')}" if self._has_lanes else self.name
 
     @property
@@ -95,7 +95,7 @@ class DesignSpec:
         return self.options_but("")
 
     def options_but(self, option: str) -> list[str]:
-        """The same without an option."""
+        """Like `options`, but without the given option."""
         is_first = self.component == next(iter(COMPONENTS))  # the default component
         words = [] if is_first else [["--component", self.component]]
         words += [["--compact"]] if self.compact else []
@@ -115,23 +115,23 @@ class DesignSpec:
 
     @property
     def used_options(self) -> frozenset[str]:
-        """The options that not every component has, and that have an effect on this design."""
+        """The options besides the common ones that have an effect on this design."""
         return self.entry.command_line.every_option - self.entry.idle_options(dict(self.own))
 
     @property
     def _own_words(self) -> list[list[str]]:
-        """The command-line words for each component-specific option that needs any."""
+        """The command-line words for each component-specific option that must be given."""
         values = dict(self.own)
         options = COMPONENTS[self.component].command_line.own
         return [words for each in options if (words := each.words(values[each.name]))]
 
     @property
     def _has_lanes(self) -> bool:
-        """True if the number of lanes is part of the name: not for a decoder with one lane."""
+        """True if the number of lanes is part of the name; false for a decoder with one lane."""
         return max(self.lanes, COMPONENTS[self.component].command_line.lanes) > 1
 
     def under(self, profile: Profile) -> "DesignSpec":
-        """The same with a profile. Rules without effect have their usual values."""
+        """The same design with another profile. Rules without effect get their default values."""
         if not self.used_options & RULES:
             profile = UNICODE
         elif "--error-span" not in self.used_options:
@@ -139,7 +139,7 @@ class DesignSpec:
         return replace(self, profile=profile)
 
     def make(self, profile: Profile | None = None) -> Any:
-        """Make the design, by default with its profile; a `UsageError` if that is impossible."""
+        """Create the design, by default with its own profile; a `UsageError` if that fails."""
         entry = COMPONENTS[self.component]
         options: dict[str, Any] = {"compact": True} if self.compact else {}
         if self._has_lanes:
@@ -153,7 +153,7 @@ class DesignSpec:
 
 
 def overrides(profile: Profile) -> Iterator[tuple[str, str]]:
-    """The options that a profile needs besides its name, and their values."""
+    """The options, besides the name, that a profile needs, and their values."""
     usual = PROFILES[profile.name]
     for rule in ("surrogates", "noncharacters"):
         accepts = getattr(profile, f"accept_{rule}")
@@ -164,7 +164,7 @@ def overrides(profile: Profile) -> Iterator[tuple[str, str]]:
 
 
 def short_name(profile: Profile) -> str:
-    """The name of a profile, and the rules in which it differs from the profile of that name."""
+    """The name of a profile, and the rules that differ from the named profile."""
     words = [profile.name]
     for rule, value in overrides(profile):
         words.append(value if rule == "error-span" else f"{rule} {value}ed")
@@ -172,7 +172,7 @@ def short_name(profile: Profile) -> str:
 
 
 def designs() -> list[DesignSpec]:
-    """Each component by default, compact, and with lanes; with the rules of `unicode`."""
+    """Each component with default options, compact, and with lanes, for the profile `unicode`."""
     found = []
     for name, entry in COMPONENTS.items():
         options, lanes = entry.command_line.options, entry.command_line.lanes
@@ -194,7 +194,7 @@ def small_designs() -> list[DesignSpec]:
 
 
 def possible(wanted: Iterable[DesignSpec]) -> list[DesignSpec]:
-    """The designs that can be made, without duplicates; a `UsageError` if none can."""
+    """The designs that can be created, without duplicates; a `UsageError` if none can."""
     found: dict[DesignSpec, None] = {}
     refusals = []
     for spec in wanted:
@@ -210,7 +210,7 @@ def possible(wanted: Iterable[DesignSpec]) -> list[DesignSpec]:
 
 
 def idle_options(chosen: Iterable[DesignSpec]) -> frozenset[str]:
-    """Options that have no effect on any of some designs; empty without designs."""
+    """Options that have no effect on any of the designs; empty without designs."""
     used = [spec.used_options for spec in chosen]
     every = (entry.command_line.every_option for entry in COMPONENTS.values())
     return frozenset().union(*every).difference(*used) if used else frozenset()

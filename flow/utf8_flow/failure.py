@@ -4,14 +4,14 @@ import os
 import traceback
 
 UNEXPECTED = 70
-"""The exit status: EX_SOFTWARE of ``sysexits.h``. 1 is that of a difference."""
+"""The exit status: EX_SOFTWARE of ``sysexits.h``. Status 1 means a difference."""
 
 TRACEBACK = "UTF8_HDL_TRACEBACK"
 """The environment variable that enables the traceback."""
 
 
 def unexpected(error: BaseException) -> str:
-    """A line about an error, after its traceback if that is enabled."""
+    """The message for an error. The traceback is printed first, if enabled."""
     if os.environ.get(TRACEBACK):
         traceback.print_exception(error)
         hint = "please report it with this traceback"

@@ -4,13 +4,13 @@ from collections.abc import Iterable, Sequence
 
 
 def table(rows: Iterable[Sequence[str]]) -> list[str]:
-    """A table whose first row is the column heads. Cells are not padded: some are long."""
+    """A table with the headings in the first row. Cells are not padded, because some are long."""
     head, *others = rows
     return [f"| {' | '.join(row)} |" for row in (head, ("---",) * len(head), *others)]
 
 
 def aligned_table(rows: Sequence[Sequence[str]]) -> list[str]:
-    """The same, readable as plain text."""
+    """A table with padded cells, readable as plain text."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     rule = ["-" * width for width in widths]
     lines = [

@@ -1,4 +1,4 @@
-"""The output of the commands on the terminal: consoles, progress, lines of reports."""
+"""Terminal output of the commands: consoles, progress and lines of reports."""
 
 import sys
 import threading
@@ -35,12 +35,12 @@ class Interrupted(Exception):
 
 
 def visible(text: str) -> str:
-    """Escape non-printable characters: the text is one line, and cannot control a terminal."""
+    """Escape non-printable characters: the result is one line and cannot control a terminal."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def console(file: TextIO) -> "Console":
-    """A console on a stream. Its width is not 0 (`COLUMNS=0`): Rich would print nothing."""
+    """A console on a stream. At a width of 0 (`COLUMNS=0`), Rich would print nothing."""
     from rich.console import Console  # noqa: PLC0415 - help and errors need no Rich
 
     made = Console(file=file, highlight=False)
@@ -50,13 +50,13 @@ def console(file: TextIO) -> "Console":
 
 
 def report_console(outputs: dict[str, str | None] | None = None) -> "Console":
-    """The console of the report: standard output, unless that carries data."""
+    """The console of the report: standard output, or standard error if data is written there."""
     return console(sys.stderr if outputs and "-" in outputs.values() else sys.stdout)
 
 
 @contextmanager
 def progress_bar() -> Iterator["Progress"]:
-    """A progress bar on standard error, or, without a terminal, progress lines of long work."""
+    """A progress bar on standard error; without a terminal, progress lines if work takes long."""
     from rich import progress as rich  # noqa: PLC0415 - slow, and not always needed
 
     show = console(sys.stderr)
@@ -65,7 +65,7 @@ def progress_bar() -> Iterator["Progress"]:
     columns = what, rich.BarColumn(), rich.TaskProgressColumn(), rich.TimeRemainingColumn()
     progress = rich.Progress(*columns, console=show, transient=True, disable=not bar)
     with ExitStack() as stack:
-        with interrupts_later():  # an interrupted start of a thread could not be undone
+        with interrupts_later():  # a thread whose start is interrupted could not be stopped
             stack.enter_context(progress)
             if not bar:
                 stack.enter_context(_lines(progress))
@@ -74,7 +74,7 @@ def progress_bar() -> Iterator["Progress"]:
 
 @contextmanager
 def _lines(progress: "Progress") -> Iterator[None]:
-    """Print progress lines about the tasks of a hidden progress bar."""
+    """Print progress lines for the tasks of a hidden progress bar."""
     over = threading.Event()
 
     def print_progress() -> None:
@@ -94,7 +94,7 @@ def _lines(progress: "Progress") -> Iterator[None]:
 
 
 def _state(task: "Task") -> str:
-    """The description of a task, its percentage and its remaining time, as far as known."""
+    """The description of a task, with its percentage and its remaining time if known."""
     words = [task.description]
     if task.total is not None:
         words.append(f"{task.percentage:.0f}%")

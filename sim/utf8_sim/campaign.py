@@ -1,9 +1,9 @@
 """The parts of the campaigns of ``utf8-hdl compare``, and the coverage that they must reach.
 
-The stimuli follow from a profile's boundaries: code points at the edge of a form, of the
-surrogates, of the noncharacters and of the profile's range. The boundaries also divide the 256
-bytes into classes whose bytes all have the same effect in any position. Each component has its own
-campaign.
+The stimuli are derived from a profile's boundaries: the first and the last code point of each
+sequence length, of the surrogates, of the noncharacters and of the profile's range. The boundaries
+also divide the 256 bytes into classes: bytes of the same class have the same effect in any
+position. Each component has its own campaign.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -42,14 +42,14 @@ MAX_IDLE = 1024
 
 
 def boundary_values(profile: Profile) -> list[int]:
-    """Every value at a boundary of any profile or of this one, with its neighbours."""
+    """Boundary values common to all profiles, and the profile's highest, each with neighbours."""
     edges = {0, profile.highest, *NONCHARACTERS, SURROGATES[0], SURROGATES[-1]}
     edges |= {form_maximum(length) for length in range(1, LONGEST_FORM + 1)}
     return sorted({edge + offset for edge in edges for offset in (-1, 0, 1)} - {-1})
 
 
 def boundary_encodings(profile: Profile) -> list[bytes]:
-    """Every boundary value in every form that can carry it."""
+    """Encodings of each boundary value, in every sequence length that can hold it."""
     return [
         encode_as(value, length)
         for value in boundary_values(profile)
@@ -70,10 +70,9 @@ def edges_of(classes: Sequence[range]) -> list[int]:
 
 
 def toggled_values(profile: Profile) -> list[int]:
-    """The lowest and the highest value of each form, with each of its bits inverted.
+    """The lowest and the highest value of each sequence length, with one bit inverted at a time.
 
-    The byte classes distinguish bytes that decide about a character, but not bytes that only carry
-    bits.
+    They toggle every payload bit, which the byte classes do not.
     """
     values = set()
     for length in range(1, profile.longest_form + 1):
@@ -87,9 +86,9 @@ def toggled_values(profile: Profile) -> list[int]:
 def byte_classes(profile: Profile) -> list[range]:
     """The 256 bytes, divided where their meaning changes.
 
-    If only one of two neighbouring values of a form is a character, a class begins at the first
-    byte in which their encodings differ. The bytes before it, which both share, are classes of
-    their own.
+    Take two neighbouring values of the same sequence length, of which only one is a character. A
+    class begins at the first byte in which their encodings differ. Each byte before it, which both
+    share, is a class of its own.
     """
     longest = profile.longest_form
     firsts = [(form_maximum(length - 1) + 1, length) for length in range(2, longest + 1)]
@@ -115,7 +114,7 @@ def byte_classes(profile: Profile) -> list[range]:
 
 
 def beginnings(profile: Profile) -> list[bytes]:
-    """The bytes that can be pending before a byte at a boundary; the first entry is empty."""
+    """Incomplete sequences that can be pending before a boundary byte; the first is empty."""
     longest_runs = [
         bytes([members[0]]).ljust(LONGEST_FORM, b"\xbf") for members in byte_classes(profile)
     ]
@@ -128,7 +127,7 @@ def beginnings(profile: Profile) -> list[bytes]:
 
 
 def hostile_texts(classes: list[range], encodings: list[bytes], seed: int) -> list[bytes]:
-    """Texts of one to 64 bytes: half bytes of random classes, half cut and joined encodings."""
+    """Texts of 1 to 64 bytes: bytes of random classes, mixed with whole and cut encodings."""
     generator = np.random.default_rng((seed, 0))
     texts = []
     size = 0
@@ -149,8 +148,8 @@ def hostile_texts(classes: list[range], encodings: list[bytes], seed: int) -> li
 class Part:
     """A part of a campaign: texts with a common purpose.
 
-    They have about ``size`` inputs. Each call of ``pieces`` yields them from the beginning. A part
-    that ``is_long`` runs in the first mode only.
+    ``size`` is the approximate number of inputs. Each call of ``pieces`` starts from the beginning.
+    A part with ``is_long`` set runs in the first mode only.
     """
 
     name: str
@@ -225,13 +224,14 @@ class Bins(NamedTuple):
 class Coverage:
     """Coverage of a comparison: how often an input of each class was accepted in each case.
 
-    Here the case is whether an output was at the pins at the time; components with a visible state
-    machine override it. ``cells`` has a row for each class and a column for each case. ``column``
-    is the word for a case, and ``title`` describes the cases. ``waiting_inputs`` and
-    ``waiting_outputs`` are the numbers of cycles in which an input or an output was stalled.
+    In this class there are two cases: an output was valid in the same cycle, or not. Components
+    with a visible state machine override them. ``cells`` has a row for each class and a column for
+    each case. ``column`` names a case in reports, and ``title`` describes the cases.
+    ``waiting_inputs`` and ``waiting_outputs`` are the numbers of cycles in which an input or an
+    output was stalled.
 
-    ``counts`` has all counters by name; :meth:`merge` adds those of another object. Counters in
-    ``labels`` are cover points, with a label for each number.
+    ``counts`` has all counters by name; :meth:`merge` adds the counters of another object. Counters
+    in ``labels`` are cover points, with a label for each number.
     """
 
     column = "output"
@@ -283,11 +283,11 @@ class Coverage:
         return int(self._waiting[1])
 
     def rows(self, values: np.ndarray) -> np.ndarray:
-        """The rows of some values: their classes."""
+        """The row of each value: its class."""
         return np.searchsorted(self._firsts, values.astype(np.uint64), "right") - 1
 
     def accepted(self, items: Columns) -> tuple[np.ndarray, np.ndarray]:
-        """The rows of the values in some inputs, and the number of values in each input."""
+        """The row of each value in the inputs, and the number of values in each input."""
         values, counts = self.engine.component.values(items)
         return self.rows(values), counts
 
@@ -305,7 +305,7 @@ class Coverage:
                     self.begin_again()
 
     def count_life(self, trace: Trace) -> None:
-        """Count cycles; only the last of them may have a reset."""
+        """Count cycles in which reset is active in the last cycle at most."""
         count(self.cells, *self.met(trace))
         self._count_idle(trace)
         self._count_reset(trace)
@@ -314,7 +314,7 @@ class Coverage:
             self._waiting[number] += np.count_nonzero(stalled)
 
     def _count_idle(self, trace: Trace) -> None:
-        """Count the values at the input's pins in cycles in which nothing is offered."""
+        """Count the values on the input bus in idle cycles."""
         pins = self.engine.interface.inputs
         valid = trace["i.valid"]
         idle = np.flatnonzero(valid[1:] == 0)[: MAX_IDLE // len(pins[0].parts)] + 1
@@ -330,21 +330,21 @@ class Coverage:
         self._kept_on += same_count, len(idle) - same_count
 
     def in_flight(self, trace: Trace, before: int) -> int:
-        """Number of inputs in flight after some cycles: accepted, and their output not taken.
+        """Number of inputs in flight after the trace: accepted, with an output not yet taken.
 
-        If the outputs do not show this, as here: the inputs accepted since the last output was
-        taken.
+        This method counts the inputs accepted since the last output was taken. Components whose
+        outputs show the exact number override it.
         """
         is_accepted, is_taken = trace.is_accepted, trace.is_taken
         since = len(trace) - int(is_taken[::-1].argmax()) if is_taken.any() else 0
         return int(np.count_nonzero(is_accepted[since:])) + before * (not since)
 
     def count_idle_values(self, items: Columns) -> None:
-        """Count the values of inputs that are not offered."""
+        """Count the values on the bus in idle cycles."""
         self._idle += np.bincount(self.accepted(items)[0], minlength=len(self._idle))
 
     def _count_reset(self, trace: Trace) -> None:
-        """Update the number of inputs in flight, and count the last cycle if it has a reset."""
+        """Update the number of inputs in flight, and count the last cycle if reset is active."""
         self._in_flight = self.in_flight(trace, self._in_flight)
         if trace[RESET][-1]:
             i_valid, o_valid, o_ready = (
@@ -372,11 +372,11 @@ class Coverage:
 
 
 IS_INPUT = "no input", "an input"
-OUTPUT = "no output", "an output taken", "an output that waits"
+OUTPUT = "no output", "an output taken", "a stalled output"
 
 
 def in_flight_labels(timing: Timing) -> list[str]:
-    """Labels for numbers of inputs in flight, up to about the capacity; the last is open-ended."""
+    """Labels for the number of inputs in flight, up to about the capacity, then open-ended."""
     if isinstance(timing, Elastic):
         most = timing.latency + 1
     elif isinstance(timing, Compact):
@@ -389,11 +389,11 @@ def in_flight_labels(timing: Timing) -> list[str]:
 
 
 class Sequences:
-    """The sequences that occurred: `IN_A_ROW` classes of inputs, or ends of texts, in a row.
+    """The sequences that occurred: `IN_A_ROW` consecutive inputs, by class, or ends of texts.
 
-    A sequence also records whether an output was stalled when its last input was accepted. ``seen``
-    has a bin for each sequence. Not every sequence can occur: if no input is accepted while an
-    output is stalled, half of them cannot.
+    Sequences also differ if an output was stalled when the last input was accepted. ``seen`` has a
+    bin for each sequence. Not every sequence can occur: half of them cannot if the design accepts
+    no input while an output is stalled.
     """
 
     def __init__(self, coverage: Coverage) -> None:

@@ -1,6 +1,6 @@
 """The options of each component, which the command line needs before it imports a component.
 
-Help and errors in the options appear at once because nothing here imports a component, or numpy.
+This module imports neither a component nor numpy, so help and usage errors appear at once.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ class OwnOption:
 
     #: Its name in the gateware.
     name: str
-    #: A number, a boolean, or the user's word for a member of an enumeration.
+    #: A number, a boolean, or the command-line name of a member of an enumeration.
     default: Any
     #: Its description, for the help.
     help: str
@@ -37,12 +37,12 @@ class OwnOption:
         object.__setattr__(self, "option", option)
 
     def plain(self, value: Any) -> Any:
-        """A value in a form that JSON can hold; ``None`` stands for the default."""
+        """A value as a type that JSON has; ``None`` is the default."""
         value = self.default if value is None else value
         return getattr(value, "value", value)
 
     def typed(self, value: Any) -> Any:
-        """A plain value in the type of the gateware's parameter."""
+        """A plain value converted to the type of the gateware's parameter."""
         return resolve_name(self.values)(value) if self.values else value
 
     def words(self, value: Any) -> list[str]:
@@ -55,14 +55,14 @@ class OwnOption:
 
 @dataclass(frozen=True)
 class CommandLine:
-    """The command-line options of a component that not every component has."""
+    """The command-line options of a component, without the options common to all."""
 
     options: frozenset[str] = RULES
     #: The component-specific options.
     own: tuple[OwnOption, ...] = ()
     #: Default number of lanes.
     lanes: int = 1
-    #: Additions about this component to the help of common options.
+    #: Text about this component that is added to the help of common options.
     help: Mapping[str, str] = field(default_factory=dict, hash=False)
     #: A sentence about its inputs for the help of `simulate`, if they are not bytes of a text.
     inputs: str = ""
@@ -82,8 +82,8 @@ COMMAND_LINES: dict[str, CommandLine] = {
     "decoder": CommandLine(RULES | {"--error-span", "--exhaustive", "--compact", "--lanes"}),
     "encoder": CommandLine(
         RULES | {"--code-points", "--bytes", "--compact"},
-        inputs="An encoder gets the code points of the text, with surrogates and every other value "
-        "that its input can carry.",
+        inputs="For an encoder, the text is decoded to code points; surrogates and other values "
+        "that fit its input are kept.",
     ),
     "validator": CommandLine(
         RULES | {"--error-span", "--exhaustive", "--lanes"},

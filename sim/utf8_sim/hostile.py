@@ -2,7 +2,7 @@
 
 A *fragment* is, for example, a character, some of its bytes, or a run of continuation bytes. The
 fragments of a kind are a table of ranges, one for each value, so that numpy draws millions of
-values at once. The random generator determines everything.
+values at once. The values depend on the random generator only.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -29,13 +29,13 @@ LONG_PIECES = 5
 """Binary logarithm of the maximum number of pieces of a long text: 2097152 values."""
 
 LONG = 1 / 16
-"""Probability that a long text begins with a piece, if the piece is not part of one."""
+"""Probability that a piece begins a long text, if it is not already part of one."""
 
 RIGHT = 1 / 8
 """Probability that a piece has few errors, if it is not part of a long text."""
 
 RAREST = 20
-"""In a piece with few errors, as few as one in 2 ** `RAREST` fragments is an error."""
+"""The lowest error rate in a piece with few errors is one in 2 ** `RAREST` fragments."""
 
 LONG_RUN = 48
 """Fragments in a run: more values than a pipeline and its buffers hold."""
@@ -81,7 +81,7 @@ class Fragments:
     def draw(self, generator: np.random.Generator, rarity: int = 0) -> np.ndarray:
         """Draw about `PIECE` values: a mixture in which some kinds are frequent.
 
-        With a rarity, one of 2 ** rarity fragments is an error.
+        With a rarity, one in 2 ** rarity fragments is an error.
         """
         share = generator.random(len(self._kinds))
         for _ in range(3):
@@ -151,17 +151,17 @@ def values_of(classes: Sequence[range]) -> list[list[Fragment]]:
 
 
 def alone(value: int) -> range:
-    """The range that has only this value."""
+    """The range with a single value."""
     return range(value, value + 1)
 
 
 def alone_in_order(values: Iterable[int]) -> Fragment:
-    """The fragment that has only these values."""
+    """The fragment with fixed values."""
     return list(map(alone, values))
 
 
 def many(*kinds: list[Fragment]) -> Iterator[list[Fragment]]:
-    """For each kind, another kind: runs of its fragments."""
+    """Yield, for each kind, a kind with runs of its fragments."""
     for kind in kinds:
         yield [list(fragment) * LONG_RUN for fragment in kind]
 
@@ -195,7 +195,7 @@ def _seconds(lead: int, profile: Profile) -> Iterator[range]:
 def texts(
     fragments: Fragments, generator: np.random.Generator
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Pieces of texts, with flags for their ends; now and then a text that has many pieces."""
+    """Pieces of texts, with flags for the ends; occasionally a text of many pieces."""
     while True:
         is_long = generator.random() < LONG
         pieces = 1 + is_long * int(1 << generator.integers(LONG_PIECES, endpoint=True))

@@ -26,7 +26,7 @@ class Difference(NamedTuple):
     pin : str
         The pin, such as ``o.code_point``; for an array with the index, ``o.data[3]``.
     expected, actual : int
-        The level in the golden model, and in the design.
+        The value of the pin in the golden model, and in the design.
     labels : tuple of str
         Names of the numbers, from 0 on, if the pin is an enumeration.
 
@@ -65,7 +65,7 @@ class Inputs(NamedTuple):
 class Window:
     """Cycles of a trace, as simulated and as expected by the golden model.
 
-    ``of_text`` values of an unfinished text were accepted before them.
+    ``of_text`` is the number of values of an unfinished text that were accepted before the window.
     """
 
     first_cycle: int
@@ -92,7 +92,7 @@ class Window:
         return Inputs(values, ends, np.repeat(cycles[is_shown], counts))
 
     def part(self, begin: int, end: int) -> "Window":
-        """The cycles from number ``begin`` up to ``end``, if they are in the window.
+        """The cycles of the window from ``begin`` up to but not including ``end``.
 
         ``of_text`` is only known for a part that begins with the window.
         """
@@ -133,7 +133,7 @@ HANDSHAKE = "i.ready", "o.valid"
 OUTPUT_LAST = "o.last"
 
 MAX_HISTORY = 1 << 26
-"""Maximum memory of the cycles kept for replay, in bytes: for millions of bytes of a text."""
+"""Memory limit, in bytes, of the cycles kept for replay: enough for millions of cycles."""
 
 
 class Lockstep:
@@ -210,7 +210,7 @@ class Golden:
         self._model = Model(subject.interface, transducer, subject.timing)
 
     def expected(self, trace: Trace) -> Trace:
-        """The next cycles as expected. If the model fails, it raises a :class:`ModelError`."""
+        """The expected trace of the next cycles; a :class:`ModelError` if the model fails."""
         try:
             return self._model.expected(trace)
         except Exception as error:  # a model may raise anything
@@ -218,7 +218,7 @@ class Golden:
 
 
 class History:
-    """Inputs, handshakes and ends of texts in every cycle so far, or in the last of a long run."""
+    """Inputs, handshakes and ends of texts in each cycle; of a long run, in its last cycles."""
 
     def __init__(self) -> None:
         self._parts: list[Trace] = []
@@ -249,7 +249,7 @@ def _ahead(windows: Generator[Trace, None, None]) -> Iterator[Trace]:
     """Yield the windows, each simulated while the window before it is processed."""
     worker = ThreadPoolExecutor(1)
     try:
-        with interrupts_later():  # a started thread that is not in the pool yet is lost
+        with interrupts_later():  # else shutdown() might miss a thread that has just started
             following = worker.submit(next, windows, None)
         while (window := following.result()) is not None:
             following = worker.submit(next, windows, None)

@@ -1,4 +1,4 @@
-"""Find the shortest stimulus that still shows a difference: by halves, then one by one."""
+"""Minimise a stimulus that shows a difference: remove events by halves, then one by one."""
 
 import time
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from .stimulus import FixedStalls, Stimulus, Table
 from .trace import RESET, Interface, Trace, expand_lane_mask
 
 FIRST_SPAN, SPAN_FACTOR = 32, 4
-"""Number of cycles before a difference that are tried first, and the factor by which it grows."""
+"""Number of cycles before a difference in the first attempt, and its growth factor."""
 
 PATIENCE = 8.0
 """Seconds after which the search ends with the shortest stimulus found."""
@@ -21,7 +21,7 @@ PATIENCE = 8.0
 KEEP = "i.keep"
 
 SIMPLE = 0x41
-"""The value that replaces values that do not matter."""
+"""Replaces each value on which the difference does not depend."""
 
 
 class Found(NamedTuple):
@@ -43,7 +43,8 @@ class NotReproducible(Exception):
 def attempt(engine: Engine, stimulus: Stimulus | Table, side: str) -> Found | None:
     """Run a stimulus; return None unless its first difference is on the given side of the design.
 
-    A lost byte may cause a difference at any output pin, depending on the bytes that follow.
+    The pin itself may change: a lost byte shows at different output pins, depending on the bytes
+    after it.
     """
     lockstep = Lockstep(engine, stimulus)
     try:
@@ -84,8 +85,8 @@ def minimised(engine: Engine, lockstep: Lockstep) -> Iterator[Found]:
 def _endings(history: Trace) -> Iterator[Stimulus]:
     """Stimuli from the last cycles, from few to all.
 
-    All except the longest are also tried after an idle cycle. It makes up for the cycle after
-    reset, in which a pipeline is not enabled yet.
+    All except the longest are also tried after an idle cycle. It compensates for the first cycle
+    after reset, in which a pipeline is not enabled yet.
     """
     span, size = FIRST_SPAN, len(history)
     while True:
@@ -100,7 +101,7 @@ def _endings(history: Trace) -> Iterator[Stimulus]:
 def driven(trace: Trace, idle_before: int = 0) -> Stimulus:
     """A stimulus for the cycles of a trace; the producer offers each input until it is accepted.
 
-    In another run an input may be accepted in another cycle; no input is lost because of that.
+    An input may be accepted in a different cycle than in the trace, but none is lost.
     """
     sides = trace["i.valid"] == 0, trace["o.ready"] == 0, trace[RESET] != 0
     gaps, stalls, resets = (
@@ -114,7 +115,7 @@ def driven(trace: Trace, idle_before: int = 0) -> Stimulus:
 
 @dataclass(frozen=True)
 class Event:
-    """An event in a stimulus that may be unnecessary: a level of a pin that is not ``simple``.
+    """An event in a stimulus that may be unnecessary: a value of a pin other than ``simple``.
 
     If ``accepted`` is True, it counts only in cycles in which an input is accepted (or, in the last
     cycle, offered); if False, only in cycles in which none is offered. If ``kept`` is True, it
@@ -129,7 +130,7 @@ class Event:
     kept: bool | None = None
 
     def places(self, trace: Trace) -> np.ndarray:
-        """Its occurrences, as indices into the column, a row for each."""
+        """The occurrences as indices into the column, one row each."""
         if not self.pin:
             return np.arange(len(trace) - 1)[:, np.newaxis]
         marks = trace[self.pin] != self.simple
@@ -170,7 +171,7 @@ def is_item(trace: Trace) -> np.ndarray:
 
 
 class _Search:
-    """A search for the shortest stimulus, from one that shows the difference."""
+    """Search for the shortest stimulus, starting from one that shows the difference."""
 
     def __init__(self, engine: Engine, found: Found, until: float) -> None:
         self._engine, self._until = engine, until
@@ -179,7 +180,7 @@ class _Search:
         self.found = found
 
     def steps(self) -> Iterator[Found]:
-        """Yield ever shorter stimuli. If time suffices, each event in the last one is needed."""
+        """Yield ever shorter stimuli. Given enough time, the last one needs each of its events."""
         before = None
         while (size := self._size()) != before and self._has_time():
             before = size

@@ -1,4 +1,4 @@
-"""Simulate texts, alone or compared with the golden model: for scripts, notebooks and tests."""
+"""Simulate a design, or compare it with the golden model: for scripts, notebooks and tests."""
 
 from collections.abc import Iterable, Sequence
 from reprlib import repr as shortened
@@ -86,7 +86,7 @@ def compare(
     Returns
     -------
     Difference or None
-        The first difference: its cycle, its pin, and the two levels. None if there is none.
+        The first difference: its cycle, its pin, and both values. None if there is none.
 
     Raises
     ------
@@ -118,6 +118,6 @@ def _stimulus(texts: Iterable[Text], input_stalls: Stalls, output_stalls: Stalls
             raise TypeError(f"a text must be bytes or code points, not {shortened(text)}")
     for side, stalls in (("input_stalls", input_stalls), ("output_stalls", output_stalls)):
         if not hasattr(stalls, "windows"):
-            raise TypeError(f"{side} must be such as RandomStalls(0.5), not {shortened(stalls)}")
+            raise TypeError(f"{side} must be like RandomStalls(0.5), not {shortened(stalls)}")
     pieces = [text if isinstance(text, dict) else (text, True) for text in texts]
     return Stimulus(pieces, input_stalls, output_stalls)

@@ -35,9 +35,10 @@ class Mismatch(AssertionError):
 class Scoreboard:
     """Compares outputs with the golden model, for a test bench that drives the pins itself.
 
-    The test bench, in cocotb, in Amaranth or in anything else that Python can observe, reports the
-    inputs that the design accepts and the outputs that are taken from it, in this order within a
-    cycle. The scoreboard has no clock: timing is not checked. After a reset, create a new one.
+    The test bench can use cocotb, Amaranth or any other framework for Python. It reports each input
+    that the design accepts, and each output that it takes from the design; if both happen in the
+    same cycle, the input comes first. The scoreboard has no clock and does not check timing. After
+    a reset, create a new one.
 
     An input or an output is a mapping of all fields of its payload by name, or a payload as
     Amaranth's simulator samples it.
@@ -67,7 +68,7 @@ class Scoreboard:
     >>> scoreboard.take({"code_point": 65, "error": 0, "kind": 0, "length": 1, "last": 0})
     >>> scoreboard.finish()
     Traceback (most recent call last):
-    utf8_sim.scoreboard.Mismatch: token 1, error invalid-byte (1 byte): never came
+    utf8_sim.scoreboard.Mismatch: token 1, error invalid-byte (1 byte): missing
     """
 
     def __init__(self, design: Any) -> None:
@@ -94,9 +95,9 @@ class Scoreboard:
         ------
         TypeError
             If it is not a mapping, or a field is not an integer, or the field of an array is not a
-            list of integers. Then nothing was accepted.
+            list of integers. The input is then not recorded.
         ValueError
-            If a field is missing, or does not fit into its bits. Then nothing was accepted.
+            If a field is missing, or does not fit into its bits. The input is then not recorded.
         """
         inputs, outputs = self._interface.inputs, self._interface.outputs
         accepted = _levels("an input", inputs, item)
@@ -126,7 +127,7 @@ class Scoreboard:
         """
         actual = _levels("an output", self._interface.outputs, output)
         if not self._due:
-            raise Mismatch(f"{self._name()}: nothing is expected, actual {_shown(actual)}")
+            raise Mismatch(f"{self._name()}: no output is expected, actual {_shown(actual)}")
         expected = self._as_far_as_it_matters(self._due[0], actual)
         wrong = [field for field, level in expected.items() if actual[field] != level]
         if wrong:
@@ -150,8 +151,8 @@ class Scoreboard:
             If an output is missing.
         """
         if self._due:
-            more = f", nor did {len(self._due) - 1} after it" if len(self._due) > 1 else ""
-            raise Mismatch(f"{self._name()}: never came{more}")
+            more = f", and {len(self._due) - 1} after it" if len(self._due) > 1 else ""
+            raise Mismatch(f"{self._name()}: missing{more}")
 
     def _as_far_as_it_matters(self, expected: Fields, actual: Fields) -> Fields:
         rows = (
@@ -197,7 +198,7 @@ def _level(level: Any, pin: Pin) -> Any:
 
 
 def _integer(level: Any, pin: Pin) -> int:
-    """A level as an integer. A bool is only a level of one bit."""
+    """A level as an integer. A bool is accepted for a single bit only."""
     level = level.value if isinstance(level, Enum) else level
     is_other = isinstance(level, bool) and pin.width > len(pin.parts)
     try:

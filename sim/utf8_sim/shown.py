@@ -1,4 +1,4 @@
-"""Bytes and code points as text for humans."""
+"""Format bytes, code points and tokens for reports."""
 
 import unicodedata
 from collections.abc import Mapping
@@ -9,11 +9,11 @@ from utf8_hdl import ErrorKind
 from .trace import as_list
 
 LONG = 12
-"""Characters kept at each end of a text that is too long."""
+"""Characters kept at each end of a shortened text."""
 
 
 def character(code_point: int) -> str:
-    """A code point as a printable character; empty if it is invisible or would do harm."""
+    """A code point as a character; empty if it is not printable."""
     if code_point > 0x10FFFF:
         return ""
     text = chr(code_point)
@@ -24,7 +24,7 @@ def character(code_point: int) -> str:
 
 
 def named(code_point: int) -> str:
-    """A code point by number, and as a printable character."""
+    """A code point in U+ notation, and the character if it is printable."""
     return f"U+{code_point:04X} {character(code_point)}".rstrip()
 
 
@@ -34,14 +34,14 @@ def shown_byte(byte: int) -> str:
 
 
 def token_text(token: Mapping[str, Any]) -> str:
-    """A token in a word."""
+    """A token in one word: its kind of error, or its code point."""
     return (
         ErrorKind(token["o.kind"]).label if token["o.error"] else f"U+{token['o.code_point']:04X}"
     )
 
 
 def token_label(token: Mapping[str, Any]) -> str:
-    """A token in a word or two."""
+    """A token in one or two words: its kind of error, or its code point and the character."""
     return token_text(token) if token["o.error"] else named(token["o.code_point"])
 
 
@@ -58,5 +58,5 @@ def has_error(output: Mapping[str, Any]) -> bool:
 
 
 def shortened(text: str) -> str:
-    """A text without its middle, if it is long."""
+    """A text; the middle of a long text is left out."""
     return text if len(text) <= 2 * LONG else f"{text[:LONG].rstrip()} … {text[-LONG:].lstrip()}"

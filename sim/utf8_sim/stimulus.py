@@ -43,7 +43,7 @@ class Stalls(Protocol):
     """The cycles in which one side stalls."""
 
     def windows(self, size: int) -> Iterator[np.ndarray]:
-        """Endless booleans, True to stall, ``size`` cycles at a time; the same on every call."""
+        """Yield ``size`` booleans at a time, True to stall, without end; every call is the same."""
         ...
 
 
@@ -60,7 +60,7 @@ class RandomStalls:
     Parameters
     ----------
     probability : float
-        From 0 to below 1: at 1 nothing would ever move.
+        At least 0 and below 1. With 1, the side would stall forever.
     seed : int or sequence of int
         The random seed.
 
@@ -94,7 +94,7 @@ class RandomStalls:
         generator = np.random.default_rng(self.seed)
         while not self.probability:
             yield np.zeros(size, dtype=bool)
-        # Single precision is twice as fast; rounded up to 1, nothing would ever move.
+        # Single precision is twice as fast, but must not round up to 1: a stall forever.
         threshold = min(np.float32(self.probability), np.nextafter(np.float32(1), np.float32(0)))
         while True:
             yield generator.random(size, dtype=np.float32) < threshold
@@ -107,7 +107,7 @@ class ChangingStalls:
     Parameters
     ----------
     rates : tuple of float
-        The probabilities, all equally likely: from 0 to below 1.
+        The probabilities, each at least 0 and below 1. All are equally likely.
     seed : int or sequence of int
         The random seed.
     """
@@ -170,9 +170,9 @@ class FixedStalls:
 class Stimulus:
     """Everything that determines a simulation: inputs, stalls of each side, and resets.
 
-    An input is offered as soon as the producer does not stall, and stays until it is accepted; an
-    input offered in a cycle of reset is offered again after it. The run ends after ``cycles`` at
-    the latest, even if inputs are left.
+    An input is offered as soon as the producer does not stall, and held until it is accepted. An
+    input offered while reset is active is offered again after reset. The run ends after ``cycles``
+    at the latest, even if inputs are left.
     """
 
     pieces: Iterable[Piece]
@@ -302,7 +302,7 @@ class Beats:
         self._garbage = np.random.default_rng(0)
 
     def of_piece(self, values: Any, ends: bool | np.ndarray) -> Columns:
-        """The beats that a piece, of one or several texts, fills or ends."""
+        """The beats that a piece completes: a beat is full, or has the end of a text."""
         added = np.reshape(_array(values), (-1, *self._waiting.shape[1:]))
         added = self._value.checked(added).reshape(added.shape)
         data = np.concatenate([self._waiting, added])
@@ -324,7 +324,7 @@ class Beats:
         return self._beats(data[: len(data) - rest], place[: len(data) - rest], lasts)
 
     def rest(self) -> Columns:
-        """The values left, as a beat that is not full and has no ``last``; or no beat."""
+        """The values left, as a partial beat without ``last``; no beat if none are left."""
         waiting, self._waiting = self._waiting, self._waiting[:0]
         lasts = np.zeros(min(1, len(waiting)), dtype=np.uint8)
         return self._beats(waiting, np.arange(len(waiting)), lasts)
@@ -360,7 +360,7 @@ def beats(pieces: Iterable[Piece], interface: Interface) -> Iterator[Columns]:
     """Inputs for pieces of texts: full beats, except a beat with ``i.last``.
 
     A value is usually a byte. Values that do not fill a beat are kept for the next piece. If their
-    text never ends, or if inputs with all fields come next, they are in a beat that is not full.
+    text never ends, or if inputs with all fields come next, they form a partial beat.
     """
     packed = Beats(interface)
     for piece in pieces:

@@ -1,4 +1,4 @@
-"""A design, and its properties from its component."""
+"""A design with its component, its pins and its timing."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -32,16 +32,16 @@ class Subject:
 
     @property
     def lanes(self) -> int:
-        """Values in an input."""
+        """Number of values in an input."""
         lanes: int = getattr(self.design, "lanes", 1)
         return lanes
 
     def state_name(self, state: int) -> str:
-        """Name of a value of the state register, also of an illegal one."""
+        """Name of a value of the state register; illegal values have one, too."""
         return self.state_names.get(state, f"illegal {state}")
 
     def items(self, stimulus: Stimulus) -> Iterator[Columns]:
-        """All inputs in order; a `ValueError` or `TypeError` if an input does not fit the pins."""
+        """All inputs in order; `ValueError` or `TypeError` if an input does not fit the pins."""
         names = [pin.name for pin in self.interface.inputs]
         for columns in self.component.pack(stimulus.pieces, self.interface):
             sizes = set(map(len, columns.values()))

@@ -28,8 +28,8 @@ class Pin(NamedTuple):
     """A pin: a handshake signal, a field of a payload, or the state register.
 
     Each part is a pair: its lowest bit in the payload, and its width. A number has one part. An
-    array has several, and so has a number too wide for numpy, lowest bits first: such a column has
-    two axes. An enumeration has ``labels`` for its numbers, from 0 on.
+    array, and a number too wide for numpy, have several, lowest bits first; their columns have two
+    axes. An enumeration has ``labels`` for its numbers, from 0 on.
     """
 
     name: str
@@ -48,7 +48,7 @@ class Pin(NamedTuple):
 
     @property
     def dtype(self) -> type:
-        """Type of its column: 32 bits or more if 8 are too few, so that a wider port fits too."""
+        """Type of its column: 8 bits, or at least 32, which also hold an AXI port's padding."""
         widest = max(width for _, width in self.parts)
         return np.uint8 if widest <= 8 else np.uint32 if widest <= 32 else np.uint64
 
@@ -103,7 +103,7 @@ class Pin(NamedTuple):
 
 
 def as_array(levels: Any) -> np.ndarray:
-    """An array of integers; they are Python's own if numpy has no type for all of them."""
+    """An array of integers; of Python integers if no numpy type can hold all of them."""
     array = np.asarray(levels)
     return array if array.dtype.kind in "biu" else np.asarray(levels, dtype=object)
 
@@ -128,9 +128,10 @@ def shown_number(number: int, labels: Sequence[str]) -> str:
 
 
 def pins_of(side: str, layout: data.Layout) -> tuple[Pin, ...]:
-    """A pin for each field of a payload; fields of structures in it are named like its own fields.
+    """A pin for each field of a payload, fields of nested structures included.
 
-    It is a `ValueError` if two fields have one name, or if a field has that of a handshake signal.
+    Only the innermost name of a field counts. It is a `ValueError` if two fields have the same
+    name, or if a field has the name of a handshake signal.
     """
 
     labels: dict[tuple[str, ...], tuple[str, ...]] = {}
@@ -267,7 +268,7 @@ class Trace:
         return both.view(bool) & ~self[RESET].view(bool)
 
     def lives(self) -> Iterator["Trace"]:
-        """The cycles in parts; each part except the last ends with a cycle of reset."""
+        """The trace, divided after each cycle of reset."""
         ends = (np.flatnonzero(self[RESET]) + 1).tolist()
         for begin, end in pairwise([0, *ends, len(self)]):
             yield self[begin:end]
@@ -306,7 +307,7 @@ class Trace:
         return [{name.removeprefix("o."): row[name] for name in row} for row in offered]
 
     def table(self) -> np.ndarray:
-        """The trace as one array with a field for each pin, for a look at single cycles."""
+        """The trace as one structured array with a field for each pin."""
         columns = self.columns.items()
         fields = [(name, column.dtype, column.shape[1:]) for name, column in columns]
         table = np.empty(len(self), dtype=fields)

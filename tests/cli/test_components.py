@@ -85,7 +85,7 @@ def test_generate_upper(folder):
 
 
 class Shifts(Upper):
-    """The example with a shift by a signal, which no component here has."""
+    """The example with a shift by a signal, which no component of the project has."""
 
     def elaborate(self, platform: Any) -> Module:
         m, i, o = Module(), self.i, self.o

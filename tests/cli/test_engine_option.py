@@ -11,7 +11,7 @@ from needs import ENGINES, needs_compiler, needs_verilator
 from utf8_flow.verify import engine_choice, engines
 
 WORTH = 512
-"""Inputs from which on `auto` compiles the design here."""
+"""Number of inputs at which `auto` compiles the design in these tests."""
 
 
 def engine_line(result: Run) -> str:

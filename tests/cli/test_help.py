@@ -103,11 +103,11 @@ def test_ways_to_print_help():
 
 
 HEAVY = {"amaranth", "distributed", "matplotlib", "numpy", "pyosys", "rich", "wavedrom"}
-"""Packages that take long to import."""
+"""Packages whose import is slow."""
 
 
 def imported_by(*lines: str) -> set[str]:
-    """The modules that a process has imported after some command lines."""
+    """The modules that a process has imported after running the command lines."""
     program = (
         "import shlex, sys\n"
         "from utf8_flow.__main__ import main\n"
@@ -156,7 +156,7 @@ def test_command_imports_only_its_packages(folder, line, unused):
 
 
 def test_limits_of_options_equal_those_of_the_code():
-    """The options repeat them, because they must not import these modules."""
+    """The options repeat the limits, because they must not import these modules."""
     [offset] = command_line.COMMAND_LINES["validator"].own
     assert offset.range == (layouts.MIN_OFFSET_WIDTH, layouts.OFFSET_WIDTH)
     longest = {each.name: each.metadata["option"] for each in fields(simulation.LongRuns)}

@@ -73,7 +73,7 @@ def test_options_choose_designs(options, labels):
 
 
 def chosen_by(*words: str) -> DesignSpec:
-    """The design that some options choose."""
+    """The design selected by command-line options."""
     app, chosen = typer.Typer(), []
 
     @declarations.command(app)

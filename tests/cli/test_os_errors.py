@@ -24,7 +24,7 @@ def test_deleted_working_folder_is_named(folder):
 @pytest.mark.parametrize(
     ("error", "message"),
     [
-        ((errno.ENOSPC, "Full"), "cannot go on: Full (temporary files are in '/"),
+        ((errno.ENOSPC, "Full"), "cannot continue: Full (temporary files are in '/"),
         ((errno.ENOENT, "Not there", "/none"), "cannot use '/none': Not there"),
     ],
 )

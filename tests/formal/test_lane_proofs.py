@@ -1,4 +1,4 @@
-"""Proofs of decoder and validator with lanes, of their flow control, and faults they refute."""
+"""Proofs of decoder and validator with lanes and of their flow control; faults they refute."""
 
 from dataclasses import replace
 from typing import Any
@@ -123,7 +123,7 @@ def test_faulty_specification_is_no_function_of_windows(monkeypatch):
 
 
 def test_every_property_with_lanes_has_a_fault():
-    """That of `verilog` is in `test_properties`."""
+    """The fault for `verilog` is in `test_properties`."""
     specs = {component: spec_of(component, LANES) for component in CLASSES}
     keys = {(component, name) for component, name, _ in FAULTS}
     keys |= {("decoder", name) for name in ("verilog", "output-stream", "windows")}

@@ -76,14 +76,14 @@ def test_reset_property_kills_register_without_reset():
 
 @pytest.mark.long
 def test_trial_of_compactor_has_only_properties_of_pins():
-    """The other properties use names of inner signals, which a netlist does not have."""
+    """The other properties use names of internal signals, which a netlist does not have."""
     compactor = make_mutants(DesignSpec("compactor", lanes=2), 1, seed=1)
     assert list(circuits(compactor)) == ["drains", ""]
 
 
 @pytest.mark.long
 def test_unaltered_decoder_breaks_no_property():
-    """`drains` is included, which is about the first cycles only."""
+    """This includes `drains`, which only applies to the first cycles."""
     mutants = make_mutants(DesignSpec("decoder", compact=True), 1, seed=1)
     asked = circuits(mutants)
     assert "drains" in asked
@@ -125,7 +125,7 @@ def test_mutate_kills_or_proves_every_mutant(folder):
     assert re.search(rf"^encoder, ucs2: {COUNT} mutants of \d+ gates, seed 0$", result.out, re.M)
     by_property, by_stimulus, equivalent, survived = (
         int(re.search(rf"(\d+)  {what}", result.out)[1])
-        for what in ("killed by a prop", "killed by a stim", "proved to do the same", "survived")
+        for what in ("killed by a prop", "killed by a stim", "proved equivalent to", "survived")
     )
     assert (by_property + equivalent, survived) == (COUNT, 0)
     assert by_stimulus > COUNT / 2
@@ -133,7 +133,7 @@ def test_mutate_kills_or_proves_every_mutant(folder):
 
 
 def test_mutate_lists_survivors_of_blind_checks(monkeypatch, mutants, trial):
-    """There are no properties and no stimuli."""
+    """The checks consist of no properties and no stimuli."""
     monkeypatch.setattr(command_mutants, "make_mutants", lambda *_: mutants)
     monkeypatch.setattr(command_mutants, "circuits", lambda _: trial.circuits)
     monkeypatch.setattr(Cores, "do", lambda _, work, items: ((item, work(item)) for item in items))

@@ -43,7 +43,7 @@ def test_property_is_proved(name):
 
 
 WIDE = 8, 128
-"""Lanes and bits with which each value has its own chunk of memory, and the number has a copy."""
+"""Lanes and width at which each value has its own memory, with a copy of the entry's number."""
 
 
 @pytest.mark.long
@@ -110,7 +110,7 @@ def test_fault_is_refuted(name, fault):
 
 
 def test_every_property_of_compactor_has_a_fault():
-    """That of `verilog` is in `test_properties`."""
+    """The fault for `verilog` is in `test_properties`."""
     names = {name for name, _ in FAULTS} | {"verilog", "room"}
     assert_each_has_a_fault([SPEC], [property_of(SPEC, name) for name in names])
 
@@ -127,7 +127,7 @@ def test_more_credit_leaves_no_room(monkeypatch):
 
 
 def written(b: Bench, name: str) -> None:
-    """Each value is written to the lane and the entry in which it belongs."""
+    """Property: each value is written to its lane and entry."""
     design = b.design(name, any_start=True)
     slot = Slot(b, design)
     lane = b.free(range(design.lanes), "lane")

@@ -1,4 +1,4 @@
-"""Proofs of a pipeline with a skid buffer that does not change its items."""
+"""Proofs of a pipeline with a skid buffer that passes items unchanged."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -20,7 +20,7 @@ TAG = data.StructLayout({"tag": 2})
 
 
 class Pipeline(wiring.Component):
-    """A pipeline of some stages."""
+    """A pipeline with a given number of stages."""
 
     i: Any
     o: Any
@@ -43,9 +43,10 @@ class Pipeline(wiring.Component):
 
 
 def verdict(stages: int, expected: int, any_start: bool = False) -> str:
-    """The verdict on a pipeline compared with the timing of another number of stages.
+    """The verdict on a pipeline, compared with the timing of an ``expected`` number of stages.
 
-    If its registers may hold anything at first, this is about items after the first cycle.
+    With ``any_start``, registers have any initial value, and items after the first cycle are
+    compared.
     """
     b = Bench(UNICODE, {"pipeline": lambda _: Pipeline(stages)})
     design = b.design("pipeline", any_start=any_start)

@@ -1,4 +1,4 @@
-"""Checks find each planted fault, and find nothing in the same design without it."""
+"""Checks find each planted fault, and no fault in the unaltered design."""
 
 from functools import cache
 from typing import Any
@@ -24,7 +24,7 @@ STIMULI = RESETS, CAMPAIGN, RANDOM
 
 
 def engine_of(design: Any, fault: Fault) -> Engine:
-    """A simulator; a compiled one if the fault has an effect only after many cycles."""
+    """A simulator; a compiled one if the fault only has an effect after many cycles."""
     is_late = fault.found_by == CAMPAIGN and fault.fault_class == "far offset"
     return quick_engine(design) if is_late or fault.found_by == RANDOM else AmaranthEngine(design)
 

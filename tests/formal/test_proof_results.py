@@ -74,7 +74,7 @@ def change(*names: str, **values) -> None:
 def test_file_without_results_is_refused(folder):
     assert_refused(run(*STATUS), f"{FILE!r} does not exist: choose a file that prove")
     Path(FILE).write_text('{"results": {}}')
-    assert_refused(run(*STATUS), f"{FILE!r} holds no results of proofs: choose a file that")
+    assert_refused(run(*STATUS), f"{FILE!r} contains no results of proofs: choose a file that")
     os.mkfifo("pipe")
     for option in "--status", "--missing":
         assert_refused(run("prove", option, "--json", "pipe"), "'pipe' must be a regular file")

@@ -1,4 +1,4 @@
-"""Proofs of the byte components; and faults, each of which a property refutes."""
+"""Proofs of the byte components, and faults that the properties refute."""
 
 import subprocess
 import tempfile
@@ -36,10 +36,10 @@ SLOW = {
     "latency covers verilog order last-arrives",
     "compact encoder": "covers verilog",
 }
-"""Proofs that take seconds, and proofs of compact designs that take one; they are long tests."""
+"""Proofs that take several seconds, or a second for compact designs; they are long tests."""
 
 CYCLES = 50
-"""Number of cycles in which a fault is refuted."""
+"""Number of cycles in which each fault is detected."""
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_property_is_proved(which, name):
 
 
 def test_encoder_leaves_unnamed_state_in_ucs2():
-    """Two bits of state have one more code than this profile has states."""
+    """With two bits of state, one code is unused in this profile."""
     spec = replace(SPECS["compact encoder"], profile=UCS2)
     assert_proved(bench_of(spec, "self-synchronisation"))
 
@@ -287,7 +287,7 @@ NEVER: dict[tuple[str, str], tuple[Edit, list[str]]] = {
 
 @pytest.fixture
 def few_cycles(monkeypatch):
-    """Search for unreachable cover points in few cycles, which takes seconds and not minutes."""
+    """Search for cover points in few cycles only, which takes seconds instead of minutes."""
     monkeypatch.setattr(prover, "MAX_CYCLES", 16)
 
 

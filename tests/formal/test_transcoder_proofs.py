@@ -1,4 +1,4 @@
-"""Proofs of the transcoder, for some pairs of encodings, and faults that its properties refute."""
+"""Proofs of the transcoder for pairs of encodings, and faults that its properties refute."""
 
 from dataclasses import replace
 
@@ -165,7 +165,7 @@ def test_faulty_specification_is_refuted(monkeypatch):
 
 
 def test_every_property_of_transcoder_has_a_fault():
-    """The properties that the compactor and the components with lanes share have one there."""
+    """Faults for properties shared with other components are in the tests of these components."""
     spec, compactor, decoder = (
         DesignSpec("transcoder", own={"errors": True}),
         DesignSpec("compactor", lanes=2),

@@ -29,7 +29,7 @@ def few(profile: Profile) -> list[int]:
 
 
 def difference(profile: Profile) -> str:
-    """The first difference in a short walk."""
+    """The first difference in a short walk, as text."""
     return walk(profile, few(profile))[1]
 
 

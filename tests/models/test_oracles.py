@@ -38,11 +38,11 @@ BOUNDARIES = sorted(
     | {last + 1 for last in LAST_VALUES[:-1]}
 )
 BYTES = bytes(sorted({*BOUNDARY_BYTES, *bytes.fromhex("81 82 83 84 87 88 B0 BE F9")}))
-"""Boundaries of all forms, and the last byte of U+FFFE."""
+"""Boundary bytes of all sequence lengths, and the last byte of U+FFFE."""
 
 
 def forms(value: int) -> list[int]:
-    """Lengths of the forms with enough bits for a value; all but the first are overlong."""
+    """Sequence lengths with enough bits for a value; all except the first are overlong."""
     return [form for form, bits in FORM_BITS.items() if value >> bits == 0]
 
 
@@ -55,7 +55,7 @@ HOSTILE = BEGINNINGS + [beginning + tail for beginning in BEGINNINGS for tail in
 
 
 def random_texts(count: int, seed: int) -> list[bytes]:
-    """Sequences of every form, some cut or corrupted, and random boundary bytes."""
+    """Sequences of every length, some cut or corrupted, and random boundary bytes."""
     chance = random.Random(seed)
     texts = []
     for _ in range(count):
@@ -115,7 +115,7 @@ def test_boundary_sequences_match_naive_definition(profile):
 
 @st.composite
 def profiles(draw) -> Profile:
-    """Any consistent rules."""
+    """Profiles with random consistent rules."""
     form = draw(st.integers(3, 8))
     second_byte_step = 1 << 6 * (form - 2)
     lowest = max(1 << FORM_BITS[form - 1], 0xFFFF)
@@ -207,8 +207,8 @@ def iconv_characters(data: bytes) -> Characters:
 
 # Perl's lax "utf8": up to 36 bits in 7 bytes, surrogates and noncharacters accepted, overlong forms
 # rejected. Not covered: FF (which leads 13 bytes in Perl), rejected surrogates or noncharacters,
-# length and kind of an error. Its replacement by U+FFFD also swallows the byte after some errors,
-# so it is told to stop at errors (FB_QUIET).
+# length and kind of an error. Its replacement by U+FFFD also drops the byte after some errors, so
+# FB_QUIET makes it stop at errors.
 
 PERL_CHARACTERS = r"""
 use strict; use warnings; no warnings "utf8"; use Encode ();

@@ -57,7 +57,7 @@ def ref_beats(design, items: Columns) -> list[tuple]:
 
 
 def plain(design, outputs: list[tuple]) -> list[tuple]:
-    """Outputs in the form of `ref_beats`; an unfinished text at the end is left out."""
+    """Outputs in the format of `ref_beats`; an unfinished text at the end is omitted."""
     beats = []
     for _, cut, data, keep, last, *user in outputs:
         assert not cut

@@ -1,4 +1,4 @@
-"""Well-formed text of the proofs, against the naive definition and Table 3-7."""
+"""The proofs' model of well-formed text, against the naive definition and Table 3-7."""
 
 import random
 from dataclasses import replace
@@ -16,7 +16,7 @@ from utf8_hdl import EXTENDED, UCS2, UCS4, UNICODE, Profile
 
 BYTES = bytes(sorted({*BOUNDARY_BYTES, *bytes.fromhex("81 82 83 84 87 88 BD BE F9")}))
 ACCEPTED = 130
-"""Bytes of well-formed text that are accepted."""
+"""Number of bytes of well-formed text in the test."""
 
 OTHER_RULES = replace(UNICODE, accept_surrogates=True, accept_noncharacters=False)
 

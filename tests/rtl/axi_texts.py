@@ -1,6 +1,6 @@
 """Send random texts through a component with lanes, by cocotbext-axi; `test_axi_texts.py` runs it.
 
-The expected output is that of CPython's codecs, not that of the golden model.
+The expected output comes from CPython's codecs, not from the golden model.
 """
 
 import os
@@ -100,7 +100,7 @@ def check_tokens(text: bytes, frame: AxiStreamFrame, lanes: int) -> None:
 
 
 def check_dense(data: list[int], frame: AxiStreamFrame, width: int) -> None:
-    """The output is the data alone, in as few beats as possible."""
+    """The output consists of the data only, in as few beats as possible."""
     kept = [byte for byte, keep in zip(frame.tdata, frame.tkeep, strict=True) if keep]
     assert kept == data, (data, kept)
     assert frame.tkeep == [1] * len(data) + [0] * (len(frame.tkeep) - len(data))
@@ -125,7 +125,7 @@ def report(text: bytes) -> int:
 
 
 def check_frame(sent: AxiStreamFrame, frame: AxiStreamFrame, lanes: int, width: int) -> None:
-    """Check the output frame of an input frame; `lanes` and `width` are those of the two sides."""
+    """Check the output frame of an input frame; ``lanes`` at the input, ``width`` at the output."""
     component, keeps = os.environ["COMPONENT"], sent.tkeep or [1] * len(sent.tdata)
     values = [value for value, keep in zip(sent.tdata, keeps, strict=True) if keep]
     if component == "compactor":

@@ -1,4 +1,4 @@
-// Feeds bytes.hex to a VHDL design that GHDL has translated, and prints its count of errors.
+// Feeds bytes.hex to a VHDL design that GHDL has converted to Verilog, and prints its error count.
 
 module bench;
     reg clk = 0, rst = 1, valid = 0;

@@ -1,4 +1,4 @@
--- A design of a VHDL user, with the decoder in it: it counts the errors in a stream of bytes.
+-- Example of a user's VHDL design that contains the decoder. Counts the errors in a stream of bytes.
 
 library ieee;
 use ieee.std_logic_1164.all;

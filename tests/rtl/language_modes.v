@@ -1,10 +1,14 @@
-// A user's own bench, in any language mode. It prints every output of the design under test.
+// A bench as a user might write it, for any language version. It prints every output of the design.
 //
-// Macros: DUT is the module, IN, OUT and USER are the widths of its ports, COUNT is how many inputs
-// there are in inputs.hex (each with `last` above its highest bit). VAR is the type of variables,
-// reg or logic. DECLARED: they are initialised where they are declared, not in an initial block.
-// TIMESCALE: there is one. IDLE: the level of data and `last` while nothing is offered. UNDEFINED: an
-// input that is x for some cycles, in which bytes flow, before one cycle of reset.
+// Macros:
+//   DUT              module
+//   IN, OUT, USER    widths of its ports
+//   COUNT            number of inputs in inputs.hex, each with `last` above its highest bit
+//   VAR              type of variables: reg or logic
+//   DECLARED         initialise variables in their declarations instead of an initial block
+//   TIMESCALE        use a timescale
+//   IDLE             value of data and `last` while the input is idle
+//   UNDEFINED        an input that is x for some cycles with traffic, before one cycle of reset
 
 `ifdef TIMESCALE
 `timescale 1ns / 1ps
@@ -62,7 +66,8 @@ module bench;
 `endif
         next = 0;
         for (cycle = 0; cycle < 4 * `COUNT + 20; cycle = cycle + 1) begin
-            // A pause in every third cycle, once what was offered is taken, and in every fourth.
+            // The producer pauses in every third cycle, unless an input is still offered, and the
+            // consumer in every fourth.
             valid = next < `COUNT && (valid || cycle % 3 != 0);
             ready = cycle % 4 != 0;
             {last, data} = valid ? inputs[next] : {`IN+1{`IDLE}};

@@ -1,5 +1,5 @@
--- A design of a VHDL user, with the decoder's wrapper in it: it counts the overlong forms in a
--- stream of bytes.
+-- Example of a user's VHDL design that contains the decoder's wrapper. Counts the overlong forms in
+-- a stream of bytes.
 
 library ieee;
 use ieee.std_logic_1164.all;

@@ -1,8 +1,11 @@
 // Random inputs with random stalls for a generated module, and its checker.
 //
-// Macros: DUT is the module; IN, OUT, USER, KEEP and M_KEEP are the widths of its ports, if it has
-// them. SPARSE: any lanes have a value. CHECKER: instantiate the checker, which is not bound.
-// UNKNOWN: the first reset begins later.
+// Macros:
+//   DUT                            module
+//   IN, OUT, USER, KEEP, M_KEEP    widths of its ports, if it has them
+//   SPARSE                         any lanes may have a value
+//   CHECKER                        instantiate the checker instead of binding it
+//   UNKNOWN                        start the first reset later
 
 module bench;
     reg clk = 0, rst = 1, s_valid = 0, s_last = 0, m_ready = 0;

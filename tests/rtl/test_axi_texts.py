@@ -1,4 +1,4 @@
-"""Test the Verilog of components with lanes on a bench of cocotbext-axi, as a user has one."""
+"""Test the Verilog of components with lanes in a bench with cocotbext-axi, as a user would."""
 
 import os
 import re

@@ -45,7 +45,7 @@ TEXTS = [
     b"\xf0\x9fabc\xe2\x82\xe2\x82\xac\xf0\x90\x8d\x88",
     "€€€".encode() + b"\xf0",
 ]
-"""Well-formed and ill-formed texts, of all lengths modulo the number of lanes."""
+"""Well-formed and ill-formed texts; their lengths cover all values modulo the number of lanes."""
 
 
 def hostile(seed: int) -> list[bytes]:
@@ -73,7 +73,7 @@ def single(texts: list[Any], name: str = "data") -> Iterator[dict[str, Any]]:
 def run(
     design: Any, source: Any, sink: Any, items: Iterator, stalls: float, watched: Any = None
 ) -> list[Any]:
-    """The outputs of a design for some inputs; both sides stall at random.
+    """The outputs of a design for the inputs; both sides stall at random.
 
     ``watched`` is a signal and a list that records its value in each cycle.
     """
@@ -156,7 +156,7 @@ PAIRS: dict[str, Any] = {
     "WideDecoder to Compactor": (8, of_beat, lambda text: values(repaired(text))),
     "Bytes to beats to bytes": (1, of_byte, lambda text: list(repaired(text).encode("utf-16-le"))),
 }
-"""Lanes of the input (0: code points), the values of an output, and the expected ones of a text."""
+"""Lanes of the input (0: code points), the values of an output, and the expected values."""
 
 
 def pair(block: str) -> tuple[Module, Any, Any]:
@@ -177,7 +177,7 @@ def items_of(lanes: int, texts: list[bytes]) -> Iterator[dict[str, Any]]:
 
 
 def check_pair(name: str, block: str, texts: list[bytes], stalls: float) -> None:
-    """Check the outputs of a code block against CPython's."""
+    """Check the outputs of a code block against CPython's results."""
     lanes, values_of, expected = PAIRS[name]
     m, source, sink = pair(block)
     outputs = run(m, source, sink, items_of(lanes, texts), stalls)

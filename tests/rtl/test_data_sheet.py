@@ -69,7 +69,7 @@ class Sheet(NamedTuple):
         return self.text.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
 
     def rows(self, heading: str) -> list[list[str]]:
-        """The rows of the table in a section, without its head."""
+        """The rows of the table in a section, without its heading."""
         rows = re.findall(r"^\| (.*) \|$", self.section(heading), re.M)
         return [row.split(" | ") for row in rows[2:]]
 
@@ -230,7 +230,7 @@ def icarus_trace(design: Any, stalls: tuple[bool, ...]) -> Trace:
 def expected_cells(
     trace: Trace, ports: list[tuple[str, int, str]], meanings: dict[str, str]
 ) -> dict[str, list[str]]:
-    """The rows of a diagram; a letter must have been given the meaning of its payload."""
+    """The rows of a diagram; each letter must have the meaning of its payload."""
     found = {}
     entry = COMPONENTS[trace.interface.component]
     component = entry.laned if entry.laned and "i.keep" in trace.columns else entry
@@ -267,7 +267,7 @@ PLACES = {
     "tlast": {"last": 0},
     "tuser": {"error": 0, "kind": 1, "length": 4},
 }
-"""The lowest bits of the fields at each port, in a narrow one."""
+"""The lowest bits of the fields at each port, for a narrow port."""
 
 
 def number_at(role: str, payload: dict[str, Any], digits: int) -> str:
@@ -296,7 +296,7 @@ def test_diagram_is_what_icarus_simulates(sheet):
 
 
 def check_numbers(sheet: Sheet) -> None:
-    """The rows are those of the measured results, one for each family."""
+    """The rows equal the measured results, one for each family."""
     spec, expected, tools = sheet.spec, {}, set()
     usual = dict(DesignSpec(spec.component).own)
     for file in (ROOT / "docs").glob("synthesis*.json"):
@@ -318,7 +318,7 @@ def check_numbers(sheet: Sheet) -> None:
 
 
 def numbers(row: dict[str, Any]) -> list[str]:
-    """The cells of a measured design after its device."""
+    """The cells of a measured design, after the cell of its device."""
     mhz = sorted(run["mhz"] for run in row["runs"])
     return [
         *(str(row[name]) for name in ("lookup_tables", "registers", "memory_blocks")),
@@ -335,7 +335,7 @@ def test_numbers_are_those_measured(sheet):
 
 
 def check_constraint(sheet: Sheet) -> None:
-    """The clock is the first port; its frequency is one that each measured device reaches."""
+    """The clock is the first port; each measured device reaches its frequency."""
     clock = sheet.ports[0][0]
     [[name, period, port]] = re.findall(
         r"^create_clock -name (\S+) -period (\S+) \[get_ports (\S+)\]$", sheet.text, re.M
@@ -353,7 +353,7 @@ def test_constraint_is_for_the_clock(sheet):
 @needs("iverilog", "vvp", "ghdl")
 @pytest.mark.parametrize("options", [[]], ids=["decoder"])
 def test_each_check_notices_a_wrong_sheet(sheet):
-    """Other tests pass the right sheet to each of them."""
+    """Other tests pass the correct sheet to each check."""
     for check, old, new in (
         (check_verilog_instance, ".m_axis_tlast(m_axis_tlast)", ".m_axis_last(m_axis_tlast)"),
         (check_verilog_instance, "| `m_axis_tuser` | 8 |", "| `m_axis_tuser` | 7 |"),

@@ -23,5 +23,5 @@ def test_decoder_matches_cpython(name, stalls, compact):
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("flaw", [name for name in BREAKS_OF_OTHER_RULES if "range" in name])
 def test_campaign_detects_flaw_of_custom_profile(flaw):
-    """No proof or planted fault is about custom profiles."""
+    """Neither proofs nor planted faults cover custom profiles."""
     assert campaign_catches(broken(flaw))

@@ -47,7 +47,7 @@ PAUSE = 30
 LONG, SHORT = Silence(PAUSE + 3), Silence(PAUSE - 3)
 
 ENDS = Silence(2)
-"""After a damaged part, so that the next byte begins at its start bit."""
+"""Silence after a damaged part, so that the next byte begins at its start bit."""
 
 CASES = {
     "text": ["A\r\n é€\ufffd😀\U0010ffff".encode()],
@@ -62,13 +62,13 @@ CASES = {
     "losses": [b"A", Damaged(0x05), b"\x05", Damaged(0x80), Low(50), ENDS, b"\x05"],
     "byte order marks": ["\ufeffA\ufeff\x05\ufeffB".encode(), LONG, b"\xef\xbb", LONG, b"\xbf"],
 }
-"""What is sent to a demo whose buffer is large enough for it."""
+"""Inputs for a demo whose buffer is large enough."""
 
 EDGES = ["€😀".encode() + b"\x00\xff\x55\xaa\x80\x01\x7f"]
 """Bytes without a gap, some of them with as few edges as possible."""
 
 OVERRUN = bytes(random.Random(1).choices(range(0x21, 0x7F), k=300))
-"""Sent without a gap to a small buffer."""
+"""Bytes sent without a gap to a demo with a small buffer."""
 
 SMALL_BUFFER = 16
 
@@ -84,7 +84,7 @@ SHOWN = {
     "units": (EncodingScheme.UTF_16LE, unit_lines),
     "repaired": (EncodingScheme.UTF_8, repaired),
 }
-"""Outputs of the demo: the form of its transcoder, if it has one, and the expected output."""
+"""Outputs of the demo: the encoding of its transcoder, if it has one, and the expected output."""
 
 
 def check(case: str, make=Demo, shown="tokens") -> None:
@@ -103,7 +103,7 @@ def check(case: str, make=Demo, shown="tokens") -> None:
 
 
 def check_only_overruns_are_missing(written: str) -> None:
-    """The output is pieces of `OVERRUN` in order, none of them short, with gaps between them."""
+    """The output consists of pieces of `OVERRUN` in order, with gaps; no piece is short."""
     pieces = [
         bytes(int(digits, 16) for digits in re.findall(r"U\+(\w+)\r\n", piece))
         for piece in written.split("lost: overrun\r\n")
@@ -198,7 +198,7 @@ def test_statistics_carry():
 
 
 def reports_of(written: str) -> list[tuple[str, Counter[str]]]:
-    """For each report the output before it, without reports; and its counts."""
+    """For each report: the output before it, without reports, and its counts."""
     line = "".join(rf"{re.escape(name)} (\d+)\r\n" for name in COUNTS)
     found = []
     for piece in re.finditer(line, written):
@@ -262,7 +262,7 @@ def test_demo_any_input(parts, error, cycles, shown):
 
 @pytest.mark.parametrize("depth", [ReceiveBuffer.SMALLEST, 4, 16])
 def test_buffer_reserves_entry_for_notice(depth):
-    """The last entry is for the notice of an overrun, which ends the text."""
+    """The last entry is reserved for the notice of an overrun, which ends the text."""
     *others, last = (ord("A") + number for number in range(depth - 1))
     kept = [*((value, Mark.BYTE) for value in others), (last, Mark.LAST_BYTE)]
     assert entries(depth, depth - 1) == kept
@@ -342,7 +342,7 @@ class SlowDecoder(wiring.Component):
 
 
 def slow_demo(module=demo, good="", bad=""):
-    """The class with a `SlowDecoder`, and with an edit of the source of one of its modules."""
+    """The demo's class with a `SlowDecoder`, and with an edit in one of its modules."""
     namespace = {"__name__": "utf8_demo.edited", "__package__": "utf8_demo"}
     exec(inspect.getsource(demo), namespace)
     exec(inspect.getsource(module).replace(good, bad), namespace)
@@ -423,7 +423,7 @@ def in_icarus(folder: Path, hardware: Demo, text: bytes, clock_hz: float, baud: 
 @pytest.mark.long
 @needs("iverilog")
 def test_demo_verilog_in_icarus(tmp_path):
-    """The demo of a board with its real clock, rate, pause and buffer; the far end is too slow."""
+    """The demo of a board, with its real clock, rate, pause and buffer; the far end is slower."""
     text = "aé😀".encode() + b"\xc0\xed\xa0|\x05A\xf0\x9f\x98"
     hardware = Demo(clock_hz=25_000_000, baud=115_200)
     written = in_icarus(tmp_path, hardware, text, 25_000_000, 115_200 * 0.97)

@@ -18,7 +18,7 @@ RULES = {
         "FF restricted twice",
     )
 }
-"""Rules that no proof is about."""
+"""Rules that the proofs do not cover."""
 
 PATTERN = st.lists(st.booleans(), max_size=40).map(tuple).map(FixedStalls)
 SCALARS = st.characters(exclude_categories=["Cs"])

@@ -71,7 +71,7 @@ def pieces(name: str, size: int) -> list[Piece]:
 
 
 LIMIT = 12 * BLOCK
-"""Maximum number of cycles of some runs."""
+"""Maximum number of cycles of runs with a limit."""
 
 
 @cache
@@ -229,7 +229,7 @@ def windows_until(error: type[Exception], message: str, engine: Engine, data: by
 def test_endless_output_is_a_hang():
     endless = edited("unicode decoder", "tvalid = o_valid;", "tvalid = 1'b1;")
     simulator = IcarusEngine(Decoder(), endless)
-    windows = windows_until(HangError, "output still came 96 cycles", simulator, b"A")
+    windows = windows_until(HangError, "output is still produced 96 cycles", simulator, b"A")
     assert len(Trace.join(windows)) == 99
 
 
@@ -319,7 +319,7 @@ def test_unfinished_run_leaves_no_process(is_killed, monkeypatch):
     assert process.poll() is None
     if is_killed:
         process.kill()
-        with pytest.raises(ToolError, match=f"stopped in cycle {icarus.WINDOW} and said nothing"):
+        with pytest.raises(ToolError, match=f"stopped in cycle {icarus.WINDOW}; its output: none"):
             next(run)
         assert process.stdout.closed
     run.close()
@@ -330,9 +330,9 @@ def test_unfinished_run_leaves_no_process(is_killed, monkeypatch):
 @pytest.mark.parametrize(
     ("script", "message"),
     [
-        ("printf 'utf8-hdl: 0 ff 1 1 1\\n0 ff'; kill -9 $$", "cycle 0 and said 0 ff 1 1 1"),
-        ("echo 'bad magic'; exit 1", "cycle 0 and said bad magic"),
-        ("echo utf8-hdl: 0 ff 1 1 1 0 00 0 0 0 0 0; echo 1; kill -9 $$", "cycle 1 and said 1"),
+        ("printf 'utf8-hdl: 0 ff 1 1 1\\n0 ff'; kill -9 $$", "cycle 0; its output: 0 ff 1 1 1"),
+        ("echo 'bad magic'; exit 1", "cycle 0; its output: bad magic"),
+        ("echo utf8-hdl: 0 ff 1 1 1 0 00 0 0 0 0 0; echo 1; kill -9 $$", "cycle 1; its output: 1"),
     ],
     ids=["dies in a line", "complains", "dies after a cycle"],
 )

@@ -42,7 +42,7 @@ def netlist_of(level: str, component: str) -> str:
 
 
 def simulated(level: str, netlist: str, component: str) -> Engine:
-    """A netlist in Icarus: it starts sooner than Verilator, and shows undefined levels."""
+    """A netlist in Icarus, which starts faster than Verilator and simulates X."""
     design = design_of(component)
     return IcarusEngine(design, gates.with_models(design, netlist, LEVELS[level].models))
 
@@ -79,7 +79,7 @@ def test_campaign_agrees_on_netlist(folder):
     result = run("compare", "--component", "encoder", "--engine", "gates-gowin")
     assert result.status == 0
     assert "hardware and golden model agree" in result.out
-    assert "every class met every" in result.out
+    assert "every class occurred with every" in result.out
 
 
 @pytest.mark.sample(1)

@@ -1,4 +1,4 @@
-"""Random stimuli, stalls, and coverage counters of `utf8-hdl compare --cycles`."""
+"""Random stimuli, stalls and coverage counters of `utf8-hdl compare --cycles`."""
 
 from functools import partial, reduce
 from itertools import islice

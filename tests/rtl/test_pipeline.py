@@ -1,4 +1,4 @@
-"""The pipeline with a payload without fields, and its error message; `tests/formal` proves it."""
+"""The pipeline: a payload without fields, and an error message; `tests/formal` proves the rest."""
 
 from typing import Any
 

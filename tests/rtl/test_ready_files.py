@@ -1,4 +1,4 @@
-"""The files of `verilog/`: what the commands in their headers generate, without lint."""
+"""The files of `verilog/`: equal to the output of the commands in their headers, and lint-clean."""
 
 import re
 import shlex
@@ -18,7 +18,7 @@ FILES = sorted(FOLDER.glob("*.v"))
 
 
 def each_file(quick: str) -> pytest.MarkDecorator:
-    """Each file, the one of this name in `make test` too."""
+    """Each file; `make test` only runs the file with the given name."""
     marks = {file: [pytest.mark.long] * (file.name != quick) for file in FILES}
     return pytest.mark.parametrize(
         "file", [pytest.param(file, marks=marks[file], id=file.stem) for file in FILES]
@@ -70,7 +70,7 @@ def test_slang_reports_a_missing_module(tmp_path):
 
 
 def slang_reports(file: Path) -> list[str]:
-    """The names of what slang reports about a file, with all of its warnings."""
+    """The names of slang's messages about a file, with all warnings enabled."""
     pyslang = pytest.importorskip("pyslang")
     tree = pyslang.syntax.SyntaxTree.fromFile(str(file))
     compilation = pyslang.ast.Compilation()

@@ -35,7 +35,7 @@ VARIANTS = [
         ),
     ),
 ]  # fmt: skip
-"""Designs with one lane: all components, with the narrowest and the widest data, and more rules."""
+"""Designs with one lane: all components, with the narrowest and widest data and other rules."""
 
 UNMERGED = '(* keep = "true", dont_merge *) '
 """Attributes of registers that synthesis must not merge."""
@@ -43,7 +43,7 @@ UNMERGED = '(* keep = "true", dont_merge *) '
 ATTRIBUTE = r'\(\* X_INTERFACE_(INFO|PARAMETER) = "[^"]*" \*\)'
 
 LANGUAGES = ["2001", "2005", "2005-sv", "2009", "2012"]
-"""The languages of Icarus Verilog that a user may choose."""
+"""The language versions of Icarus Verilog."""
 
 
 def name_of(value: object) -> str | None:
@@ -74,7 +74,7 @@ def test_module_header_and_lint(spec, tmp_path):
 
 
 def check_module(verilog: str, number: int, folder: Path) -> None:
-    """The module has short lines, and no linter has a warning; one of the languages is tried.
+    """The module has short lines, and no linter has a warning; one language version is tried.
 
     Its `always` blocks are registers, because some simulators never start an `always @*`.
     """
@@ -171,7 +171,7 @@ def test_copies_of_registers_have_attributes_against_merging():
 
 
 def differs(verilog: str, spec: DesignSpec, *parts: str) -> bool:
-    """True if Icarus Verilog and the golden model differ in some parts of the campaign."""
+    """True if Icarus Verilog and the golden model differ in these parts of the campaign."""
     engine = IcarusEngine(spec.make(), verilog)
     return any(
         Lockstep(engine, Stimulus(part.pieces(), *STALLS["both slow"])).run()
@@ -228,7 +228,7 @@ CODE_POINTS = [0x41, 0xA9, 0x20AC, 0x1F600, 0xD800, 0x110000, 0x10FFFF, 0x800000
 
 
 def inputs_and_outputs(component: str) -> tuple[list[int], list[tuple[int, int, int]]]:
-    """The inputs of `language_modes.v`, and the outputs it must print: data, tuser and tlast."""
+    """The inputs of `language_modes.v`, and the outputs that it must print: data, tuser, tlast."""
     if component == "encoder":
         encoded = [
             (byte, int(value > 0x10FFFF or value == 0xD800))
@@ -282,9 +282,9 @@ def matches_in_bench(
 @each_design()
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_bench_in_each_language(spec, language, tmp_path):
-    """With and without a timescale, and with initial values in declarations or in a block.
+    """The bench has a timescale or none, and initial values in declarations or in a block.
 
-    Data on an idle bus is undefined.
+    Data on an idle bus is X.
     """
     variable = "reg" if language in ("2001", "2005") else "logic"
     number = LANGUAGES.index(language) + PLAIN.index(spec)

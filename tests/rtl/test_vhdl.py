@@ -1,8 +1,8 @@
 """Test `utf8-hdl generate --vhdl-component` and `--vhdl-wrapper` with GHDL.
 
-For the wrapper, a VHDL entity replaces the Verilog module. It and a test bench drive random values
-on the ports and fields of their side, and check the values from the other side. The expected values
-come from Amaranth's simulator, which runs the connections of ``AxiStream`` in the gateware.
+For the wrapper, a VHDL entity replaces the Verilog module. The entity and a test bench each drive
+random values on their side of the wrapper, and check the values from the other side. The expected
+values come from the connections of ``AxiStream`` in Amaranth's simulator.
 """
 
 import random
@@ -101,7 +101,7 @@ def test_component_and_its_instantiation_are_legal(folder):
 @needs("ghdl")
 @pytest.mark.parametrize("file", ["utf8.vhd", "utf8_wrapper.vhd"])
 def test_instance_in_the_documentation_is_legal(file, folder):
-    """The page has the parts of a design, with dots between them; signals are missing."""
+    """The page shows parts of a design, with dots between them and without signals."""
     generate()
     package = "utf8_decoder_types" if "wrapper" in file else "utf8_decoder_component"
     [block] = [each for each in re.findall("```vhdl\n(.*?)```", PAGE, re.S) if package in each]
@@ -190,7 +190,7 @@ class Mode(enum.Enum, shape=4):
 
 
 class Toy(wiring.Component):
-    """Payloads such as no component of the project has."""
+    """A component with payloads that no component of the project has."""
 
     component_name = "toy"
 
@@ -262,7 +262,7 @@ class Step(NamedTuple):
 
     #: The input ports of the module, and the outputs.
     flat: tuple[dict[str, str], dict[str, str]]
-    #: Those of the wrapper.
+    #: The input ports and fields of the wrapper, and the outputs.
     wrapped: tuple[dict[str, str], dict[str, str]]
 
 
@@ -302,7 +302,7 @@ def random_steps(component: Any, count: int) -> list[Step]:
 
 
 def process(driven: list[dict[str, str]], expected: list[dict[str, str]]) -> str:
-    """A process that drives and checks values, ten nanoseconds for each step."""
+    """A VHDL process that drives and checks values, with ten nanoseconds per step."""
     steps = []
     for number, (drives, checks) in enumerate(zip(driven, expected, strict=True)):
         steps += [f"{name} <= {value};" for name, value in drives.items()]
@@ -343,7 +343,7 @@ wrapper : entity work.{module}_wrapper port map (
 
 
 def simulate(component: Any, wrapper: str, steps: int = 8) -> None:
-    """Simulate a wrapper with a stub in place of the module; its warnings are errors."""
+    """Simulate a wrapper around a stub of the module; warnings are errors."""
     random.seed(1)
     module, verilog = module_name(component), declare(component)
     chosen = random_steps(component, steps)

@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import Any
 
 SHARED = {"checks", "encoding_scheme", "layouts", "profile"}
-"""Modules that are not copied: tools and golden model use their types."""
+"""Modules that are not copied, because tools and golden model use their types."""
 
 GOLDEN = "utf8_sim.golden"
 OF_EVERY_MODEL = {"kernels", "model"}
@@ -21,7 +21,7 @@ Edit = tuple[str, str]
 
 
 def edited(module: ModuleType, edit: Edit) -> ModuleType:
-    """A copy of a module with an edit; the module itself stays as it is."""
+    """A copy of a module with an edit; the module itself is unchanged."""
     copy = ModuleType(module.__name__)
     copy.__package__ = module.__package__
     [source] = _applied([getsource(module)], edit)
@@ -43,7 +43,7 @@ def _applied(sources: list[str], edit: Edit) -> list[str]:
 class Altered:
     """A package with edits; its names and modules are attributes.
 
-    Modules of subpackages are attributes, too: no two have the same name.
+    Modules of subpackages are attributes, too; their names are unique.
 
     Parameters
     ----------
@@ -51,11 +51,11 @@ class Altered:
         The named modules must contain the old text of each exactly once; otherwise a `LookupError`
         is raised.
     within : iterable of str
-        Names of the modules to edit; by default all that are copied.
+        Names of the modules to edit; by default, all copied modules.
     package : str
         Name of the package.
     shared : set of str
-        Its modules that are not copied.
+        Modules of the package that are not copied.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""A toy component that the project does not have: four lanes, and a field too wide for numpy."""
+"""A toy component with features that the project lacks: four lanes, a field too wide for numpy."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -25,8 +25,8 @@ BEAT = data.StructLayout({"lanes": data.ArrayLayout(LANE, 4), "stamp": 100, "las
 class Beats(wiring.Component):
     """A register stage that rotates the lanes of a beat.
 
-    ``flaw`` is a letter that becomes another one in the third lane. Unless it ``holds``, a beat
-    is lost in a stall.
+    ``flaw`` is a letter that is replaced by another one in the third lane. If ``holds`` is false, a
+    stalled beat is lost.
     """
 
     i: In(stream.Signature(BEAT))

@@ -1,4 +1,4 @@
-"""Run the command `utf8-hdl` in this process or in one of its own."""
+"""Run the command `utf8-hdl` in this process or in a separate one."""
 
 import copy
 import io
@@ -40,7 +40,7 @@ DESIGNS = {
 
 
 def each_design(*names: str) -> pytest.MarkDecorator:
-    """Run a test with the options of each of some designs; by default, of all."""
+    """Run a test with the options of each design; by default, of all designs."""
     chosen = names or tuple(DESIGNS)
     return pytest.mark.parametrize("options", [DESIGNS[name] for name in chosen], ids=chosen)
 
@@ -61,7 +61,7 @@ def run(*arguments: object) -> Run:
 
 
 def run_for_bytes(*arguments: object) -> Run:
-    """Run the command in this process; its standard output as bytes."""
+    """Run the command in this process; its standard output is returned as bytes."""
     out, err = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline=""), io.StringIO()
     with signals_of_pytest(), redirect_stdout(out), redirect_stderr(err):
         status = cli.main([str(argument) for argument in arguments])
@@ -71,7 +71,7 @@ def run_for_bytes(*arguments: object) -> Run:
 
 @contextmanager
 def signals_of_pytest() -> Iterator[None]:
-    """Let signals end pytest, not only a command in this process."""
+    """Make signals end pytest, not only a command in this process."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -105,7 +105,7 @@ def told(*arguments: object) -> list[dict]:
 
 
 def run_process(*arguments: object, **options) -> subprocess.CompletedProcess:
-    """Run the command in a process of its own."""
+    """Run the command in a separate process."""
     command = [COMMAND, *map(str, arguments)]
     return subprocess.run(command, stderr=subprocess.PIPE, check=False, **options)
 
@@ -131,7 +131,8 @@ def printed_command(result: Run) -> list[str]:
 def assert_shown_again(result: Run) -> list[str]:
     """The printed command and the stimulus reproduce the difference.
 
-    The stimulus shows the difference that was printed last; the command shows one on the same side.
+    The stimulus shows the difference that was printed last. The command shows a difference on the
+    same side of the design.
     """
     assert result.status == 1
     arguments = printed_command(result)
@@ -159,7 +160,7 @@ def paste(line: str) -> None:
 
 
 def narrow(line: str, most: int) -> str:
-    """An example with at most ``most`` lanes: wide designs take minutes, and test nothing more."""
+    """An example with at most ``most`` lanes: wider designs take minutes without testing more."""
     return re.sub(r"--lanes (\d+)", lambda lanes: f"--lanes {min(int(lanes[1]), most)}", line)
 
 
@@ -197,12 +198,12 @@ HOOKS = Path(__file__).parent / "hooks"
 
 
 class Process:
-    """The command in a process group of its own, as a terminal would start it.
+    """The command in its own process group, as a terminal would start it.
 
-    Each of ``signals`` is sent to it at an event: a number, the name of an audit event, and a
-    pattern of its first argument. The event ``python`` is the start of a Python process, and
-    ``program`` that of any program, each with a pattern of the command line; instead of the program
-    one is started that never ends.
+    Each of ``signals`` is sent to it at an event: its number, the name of an audit event, and a
+    pattern for the event's first argument. The event ``python`` is the start of a Python process,
+    and ``program`` is the start of any program, both with a pattern for the command line. The
+    program is replaced by one that never ends.
     """
 
     def __init__(
@@ -259,20 +260,20 @@ class Process:
 
 
 def changed_entry(component: Component, **members: Any) -> Component:
-    """A copy of a component's entry with other members."""
+    """A copy of a component's entry with changed members."""
     changed = copy.copy(component)
     vars(changed).update(members)
     return changed
 
 
 def replace_design(monkeypatch: Any, component: str, make: Callable[..., Any]) -> None:
-    """Replace the design of a component, for the rest of a test."""
+    """Replace the design of a component for the rest of a test."""
     changed = changed_entry(COMPONENTS[component], make=make)
     monkeypatch.setitem(COMPONENTS, component, changed)
 
 
 def break_design(monkeypatch: Any, name: str) -> list[str]:
-    """Break a design, for the rest of a test; return the options that choose it."""
+    """Break a design for the rest of a test; return the options that select it."""
     plain = name.removeprefix("compact: ")
     component = "decoder" if plain in BREAKS | BREAKS_OF_OTHER_RULES else "encoder"
     replace_design(monkeypatch, component, lambda *_, **__: broken(name))

@@ -26,7 +26,7 @@ WORKER_READY = r"Registered to: +(\S+)"
 
 
 def documented(program: str) -> list[str]:
-    """The options on the page, for one machine and free ports."""
+    """The options from the documentation, for one machine and free ports."""
     [options] = re.findall(rf"^dask {program} (?:tcp://\S+ )?(.*)$", PAGE, re.M)
     options = re.sub("ADDRESS|OWN", "127.0.0.1", options)
     return re.sub(r"(?<=--port )\d+|(?<=:)\d+", "0", options).split()
@@ -63,7 +63,7 @@ class DaskCluster:
         return process
 
     def start_workers(self, *environments: dict[str, str]) -> list[str]:
-        """Start a worker in each of some environments; return their names when they are ready."""
+        """Start a worker in each environment; return their names when they are ready."""
         options = "--nworkers", "1", "--no-dashboard", "--local-directory", str(self.folder)
         names = []
         for environment in environments:
@@ -76,13 +76,13 @@ class DaskCluster:
 
     @contextmanager
     def worker(self, environment: dict[str, str]) -> Iterator[None]:
-        """One more worker, until the end of the block."""
+        """An additional worker, until the end of the block."""
         names = self.start_workers(environment)
         yield
         self.stop(names)
 
     def stop(self, names: list[str]) -> None:
-        """Stop workers, whatever they do; then the scheduler no longer has them."""
+        """Stop workers, even while they work; wait until the scheduler has removed them."""
         for name in names:
             self._workers[name].terminate()
             self._workers[name].wait()
@@ -109,7 +109,7 @@ class DaskCluster:
 
 
 def wait_until(holds: Callable[[], bool], process: subprocess.Popen[str] | None = None) -> None:
-    """Wait for an event that nothing reports, while a process runs."""
+    """Wait for a condition by polling, while a process runs."""
     while not holds():
         assert process is None or process.poll() is None
         time.sleep(0.05)
@@ -129,7 +129,7 @@ def _logged(process: subprocess.Popen[str], pattern: str) -> str:
 
 
 def _drain(pipe: IO[str]) -> None:
-    """Read a pipe to its end: it must not fill up."""
+    """Read a pipe to its end, so that it does not fill up."""
     with pipe:
         deque(pipe, 0)
 

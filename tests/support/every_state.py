@@ -1,4 +1,4 @@
-"""Verdicts on an invariant, of the checker and by enumeration of all states."""
+"""Verdicts on an invariant: from the checker, and by enumeration of all states."""
 
 import pytest
 
@@ -22,7 +22,7 @@ def checker_accepts(circuit: str, clauses: list[str]) -> bool:
 def proves(circuit: str, clauses: list[str]) -> bool:
     """True if clauses prove that the output is low, for an AIGER file with few registers.
 
-    A signal is a number with a bit for each combination of levels of the inputs and registers.
+    A signal is an integer with a bit for each combination of values of the inputs and registers.
     """
     head, *lines = circuit.splitlines()
     _, inputs, registers, _, gates = map(int, head.split()[1:])

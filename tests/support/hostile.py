@@ -29,7 +29,7 @@ HOSTILE = [
 
 
 def hostile_bytes(profile: Profile) -> st.SearchStrategy[list[int]]:
-    """Any bytes, and encodings of boundary values, some of them cut."""
+    """Random bytes and encodings of boundary values, some of them cut."""
     encodings = st.sampled_from(boundary_encodings(profile))
     cut = st.tuples(encodings, st.integers(1, 8)).map(lambda pair: pair[0][: pair[1]])
     part = st.one_of(st.binary(max_size=3), st.sampled_from(LEADS).map(lambda b: bytes([b])), cut)

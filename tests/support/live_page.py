@@ -1,4 +1,4 @@
-"""The live page in Chromium without a window, driven by selenium: clicks, keys, inserted text.
+"""The live page in headless Chromium, driven by selenium: clicks, keys, inserted text.
 
 Waiting ends when the page reports that it is ready.
 """
@@ -20,7 +20,7 @@ from selenium.webdriver.support.wait import WebDriverWait
 
 Found = TypeVar("Found")
 PATIENCE = 600
-"""Seconds until an event counts as missing: many more than a slow machine needs."""
+"""Time limit for an event in seconds, far above the time on a slow machine."""
 
 BROWSER, DRIVER = "chromium", "chromedriver"
 DATA = "return [...document.querySelectorAll(arguments[0])].map((found) => ({...found.dataset}))"
@@ -48,7 +48,7 @@ document.body.dispatchEvent(new DragEvent("drop", event));
 
 @contextmanager
 def served(folder: Path) -> Iterator[str]:
-    """The address at which a folder is served for this machine alone."""
+    """The address at which a folder is served on the loopback interface."""
     command = [sys.executable, "-u", "-m", "http.server", "0", "--bind", "127.0.0.1"]
     with subprocess.Popen(
         [*command, "--directory", str(folder)],
@@ -85,7 +85,7 @@ class LivePage:
         self.address = address
 
     def open(self, link: str = "") -> None:
-        """Load the page anew, with a link's setting."""
+        """Load the page again, with the setting of a link."""
         self.driver.get("about:blank")  # otherwise only the part after # would change
         self.driver.get(f"{self.address}#{link}")
         self.settle()
@@ -96,7 +96,7 @@ class LivePage:
         self.settle()
 
     def settle(self) -> None:
-        """Wait until the page shows what is set."""
+        """Wait until the page shows the current setting."""
         self.wait_for(lambda: self.script("return document.body?.dataset.ready") == "true")
 
     def wait_for(self, condition: Callable[[], Found]) -> Found:
@@ -136,7 +136,7 @@ class LivePage:
             self.settle()
 
     def type(self, selector: str, text: str) -> None:
-        """Replace the content of a field by any characters, as an input method does."""
+        """Replace the content of a field with any characters, as an input method does."""
         field = self.element(selector)
         field.click()
         field.send_keys(Keys.CONTROL, "a")

@@ -1,8 +1,8 @@
 """Naive decoder for any profile, by search: an independent definition of the tokens.
 
-A sequence is well-formed if the encoding of its value is the sequence. Bytes are a prefix of a
+A sequence is well-formed if it equals the encoding of its value. Bytes are a prefix of a
 well-formed sequence if some completion is well-formed. Error kinds follow the contract's table.
-The only part of the project it uses is `Profile`.
+This module only uses `Profile` from the project.
 """
 
 from functools import cache, lru_cache
@@ -21,7 +21,7 @@ LEADS = [
     "11111111",
 ]
 FORMS = {n: " ".join([lead] + ["10xxxxxx"] * (n - 1)) for n, lead in enumerate(LEADS, start=1)}
-"""The bits of each form, by its length; `x` is a bit of the value."""
+"""The bits of a sequence, by its length in bytes; `x` is a bit of the value."""
 
 CONTINUATIONS = range(0x80, 0xC0)
 OVERLONG_LEADS = (0xC0, 0xC1)

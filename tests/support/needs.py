@@ -1,4 +1,4 @@
-"""Marks for tests that need what only some machines have."""
+"""Marks for tests that need optional programs, packages or devices."""
 
 import importlib.util
 import os
@@ -15,7 +15,7 @@ CXX = (os.environ.get("CXX") or "c++").split()[0]
 
 
 def needs(*programs: str, modules: Iterable[str] = ()) -> pytest.MarkDecorator:
-    """Skip a test where one of some programs or Python modules is not installed."""
+    """Skip a test if one of the programs or Python modules is not installed."""
     missing = [program for program in programs if not shutil.which(program)]
     missing += [module for module in modules if importlib.util.find_spec(module) is None]
     return pytest.mark.skipif(bool(missing), reason=f"not installed: {', '.join(missing)}")
@@ -34,7 +34,7 @@ DEBIAN_PACKAGES = {
 
 
 def skip_summary(reasons: Iterable[str]) -> str:
-    """Say in one line how many tests were skipped, what each group needs, and how to install it."""
+    """A line with the number of skipped tests, and for each group, how to install what it needs."""
     counts = Counter(reasons)
     groups = (
         f"{count} {reason}{_how_to_install(reason)}" for reason, count in counts.most_common()
@@ -75,6 +75,6 @@ ENGINES = {
 
 
 def each_engine(*names: str) -> pytest.MarkDecorator:
-    """Run a test with each of some engines, as far as they are installed."""
+    """Run a test with each of the engines that is installed."""
     engines = [pytest.param(name, marks=ENGINES[name]) for name in names]
     return pytest.mark.parametrize("engine", engines)

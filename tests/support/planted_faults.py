@@ -18,7 +18,7 @@ RESETS, CAMPAIGN, RANDOM = "campaign with resets", "campaign", "random cycles"
 class Fault(NamedTuple):
     """An edit of one module, and the check that finds it in the shortest time.
 
-    The check is a stimulus, or else the name of a property that is proved of the design.
+    The check is a stimulus, or the name of a property that is proved for the design.
     """
 
     name: str
@@ -47,7 +47,7 @@ SATURATION = """
       - over.replicate(len(position))
       + Const(0, len(position))
     """
-"""Faults of an offset of one part, and of several parts."""
+"""Faults of an offset with one part, and with several parts."""
 
 TABLES = {
     DesignSpec("decoder"): """

@@ -1,6 +1,6 @@
 """Reference results from CPython's codecs; error kinds follow the table of the contract.
 
-Imports nothing from the project.
+This module imports nothing from the project.
 """
 
 import codecs

@@ -19,7 +19,7 @@ def property_of(spec: DesignSpec, name: str) -> Property:
 
 
 def bench_of(spec: DesignSpec, name: str, make: Callable[[Profile], Any] | None = None) -> Bench:
-    """The bench of a property, with the specified design or with one that ``make`` returns."""
+    """The bench of a property, with the specified design or with the design from ``make``."""
     what = property_of(spec, name)
     return what.bench(spec.profile, {what.component: make or spec.make})
 
@@ -32,18 +32,18 @@ def assert_proved(bench: Bench) -> None:
 
 
 def is_refuted(bench: Bench, cycles: int = 0) -> bool:
-    """True if a run violates the property; a search for it is faster than a proof.
+    """True if a search finds a run that violates the property.
 
-    The search is limited to the first ``cycles``, if not 0, which is faster still.
+    Unless ``cycles`` is 0, the search is limited to this number of cycles, which is faster.
     """
     circuit = to_circuit(bench, pins=False).only(WRONG)
     return decide(circuit, bench.cycles or cycles)[0] == "FAILED"
 
 
 def assert_each_has_a_fault(specs: Iterable[DesignSpec], killers: Iterable[Property]) -> None:
-    """Check that at least one fault refutes each property of some designs.
+    """Check that each property of the designs is refuted for at least one fault.
 
-    A property that several designs share needs one fault only.
+    A property that several designs share needs a single fault.
     """
     killed = {what.state for what in killers}
     assert [

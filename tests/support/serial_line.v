@@ -1,5 +1,5 @@
-// A UART with its own clock at the pins of the demo: sends the bytes of bytes.hex without a gap,
-// and prints what comes back until the demo is no longer busy.
+// A UART with its own clock, connected to the demo. Sends the bytes of bytes.hex without a gap, and
+// prints the received bytes until the demo is no longer busy.
 `timescale 1ns / 1ps
 
 module serial_line;
@@ -26,7 +26,7 @@ module serial_line;
         $readmemh("bytes.hex", bytes);
         bit_time = 1.0e9 / BAUD;
         rx = 1;
-        #(100000.7);  // a board's reset takes a while
+        #(100000.7);  // wait for the board's reset
         for (index = 0; index < COUNT; index = index + 1) begin
             rx = 0;
             #(bit_time);

@@ -19,7 +19,7 @@ TOYS = UPPER, BEATS
 
 @contextmanager
 def registered() -> Iterator[None]:
-    """Register them in a block."""
+    """Register the external components in a block."""
     for toy in TOYS:
         register(toy)
     try:
@@ -29,7 +29,7 @@ def registered() -> Iterator[None]:
 
 
 def _forget() -> None:
-    """Undo the registration by their import."""
+    """Undo the registration that their import caused."""
     for toy in TOYS:
         for registry in (COMPONENTS, COMMAND_LINES):
             del registry[toy.name]

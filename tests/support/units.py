@@ -18,7 +18,7 @@ def fail(number: int) -> None:
 
 
 class Killing(NamedTuple):
-    """At one item the worker is killed, until ``times`` files in the folder record it."""
+    """Kills the worker at one item, until ``times`` files in the folder record it."""
 
     folder: Path
     item: int
@@ -36,7 +36,7 @@ class Killing(NamedTuple):
 
 
 class KillingBesideProgram(NamedTuple):
-    """As :class:`Killing`; the worker has started a program, and both write to a pipe."""
+    """Like :class:`Killing`, but the worker has started a program, and both write to a pipe."""
 
     pipe: Path
     killing: Killing
@@ -51,7 +51,7 @@ class KillingBesideProgram(NamedTuple):
 
 
 class Meeting(NamedTuple):
-    """Each item waits for the reply of a server, to which it sends its process's number."""
+    """For each item, sends the process's number to a server, and waits for the reply."""
 
     address: str
 

@@ -1,4 +1,4 @@
-"""Generated Verilog, kept on disk: all workers and later runs share it."""
+"""Generated Verilog, cached on disk for all workers and later runs."""
 
 from functools import cache, lru_cache
 from pathlib import Path
@@ -24,8 +24,8 @@ def verilog_of(
 ) -> str:
     """The Verilog of a design, generated if the cache does not have it.
 
-    The key is the design's RTLIL, with the arguments and the source of the packages: the header
-    depends on these too. The file appears whole or not at all.
+    The key is the design's RTLIL, the arguments, and the sources of the packages, because the
+    header depends on them. A file is never visible in part.
     """
     axi = AxiModule(component, active_low_reset)
     key = [
@@ -51,13 +51,13 @@ def verilog_of_spec(spec: DesignSpec) -> str:
 
 
 def patch_generate(monkeypatch: Any) -> None:
-    """Let `utf8-hdl generate` in this process read the Verilog from the cache."""
+    """Make `utf8-hdl generate` in this process read the Verilog from the cache."""
     monkeypatch.setattr(verilog, "generate", verilog_of)
 
 
 @cache
 def _sources() -> tuple[bytes | str, ...]:
-    """The source that the text of a module depends on."""
+    """The sources that the text of a module depends on."""
     flow = Path(utf8_flow.__file__).parent
     folders = [Path(package.__file__).parent for package in (utf8_hdl, utf8_sim)]
     parts = [part for folder in (*folders, flow / "export") for part in contents(folder)]

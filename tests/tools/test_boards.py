@@ -35,7 +35,7 @@ ULX3S = {"clk25": "G2", "uart rx": "M1", "uart tx": "L4", "led": "B2", "esp32 gp
 ULX3S_SIZES = {"ulx3s": 85, "ulx3s-12f": 12, "ulx3s-25f": 25, "ulx3s-45f": 45, "ulx3s-85f": 85}
 LFE5U_85F = 0x41113043
 
-# The same for Tang Nano: pins, device, the tools' name of the chip, and its identifier.
+# For Tang Nano: pins, device, the tools' name of the chip, and its identifier in the bitstream.
 TANG_NANO = {
     "tangnano9k": (TANG_NANO_9K, "GW1NR-LV9QN88PC6/I5", "GW1N-9C", 0x1100481B),
     "tangnano20k": (TANG_NANO_20K, "GW2AR-LV18QN88C8/I7", "GW2A-18C", 0x0000081B),
@@ -152,7 +152,7 @@ def test_bitstream_for_tang_nano_with_a_transcoder(folder):
 @needs("iverilog")
 @pytest.mark.long
 def test_netlist_of_icebreaker_repairs_text(tmp_path):
-    """Yosys's netlist, before place and route, in its models of the cells."""
+    """Yosys's netlist before place and route, simulated with Yosys's models of the cells."""
     text = "aé€😀".encode() + b"\xc0\xaf\x05B\xf0\x9f"
     board = BOARDS["icebreaker"]
     demo = Demo(clock_hz=12e6, baud=1_500_000, pause=0.001, target=EncodingScheme.UTF_8)

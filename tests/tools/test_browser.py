@@ -45,7 +45,7 @@ EMBEDDED = [
 ]
 COMPONENTS = "decoder", "compact-decoder", "encoder", "validator-8", "transcoder-4"
 MISSING = "transcoder-16"
-"""A component that is not among the few designs of this page."""
+"""A component without a design in this build of the page."""
 DECODERS = {"decoder": Decoder(), "compact-decoder": CompactDecoder()}
 SIZE = 1200, 900
 TELEPHONE = 390, 844
@@ -64,7 +64,7 @@ CUT_SHORT = bytes.fromhex("41 E2 82 E2 82 AC F0 9F 98 80 80 42")
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory, request) -> Path:
-    """The page: with the decoder alone if no long test needs other components."""
+    """The page; it only has the decoder if no long test needs other components."""
     folder = tmp_path_factory.mktemp("live")
     with pytest.MonkeyPatch.context() as patch:
         names = ["decoder"] if is_quick(request.config) else [*COMPONENTS, MISSING]
@@ -87,7 +87,7 @@ def driver() -> Iterator[Any]:
 
 @pytest.fixture
 def page(driver, address) -> Iterator[LivePage]:
-    """The page, to be opened; no error is in the console when the test is over."""
+    """The page, not yet opened. After the test, the console must have no errors."""
     page = LivePage(driver, address)
     page.complaints()
     yield page
@@ -118,7 +118,7 @@ def spans(tokens: list[dict[str, str]]) -> list[tuple[int, int, str]]:
 
 
 def check_tokens(page: LivePage, data: bytes) -> None:
-    """The page has CPython's tokens for some bytes, and the browser agrees."""
+    """The page shows CPython's tokens for the bytes, and the browser agrees."""
     tokens = page.all_tokens()
     assert joined(tokens) == data.decode("utf-8", "replace")
     assert spans(tokens) == [(t.offset, t.length, t.error or "none") for t in ref_tokens(data)]
@@ -126,7 +126,7 @@ def check_tokens(page: LivePage, data: bytes) -> None:
 
 
 def levels(design: Any, shown: dict[str, str]) -> dict[str, int]:
-    """The levels of the pins that the page shows, as numbers."""
+    """The values of the pins on the page, as numbers."""
     states = {state.name: state.value for state in design.State}
     return {
         name: states[text] if name == "state" else int(text.split()[0], 16)
@@ -135,9 +135,9 @@ def levels(design: Any, shown: dict[str, str]) -> dict[str, int]:
 
 
 def simulated(design: Any, *texts: Any, gaps: Any = (), stalls: Any = ()) -> list[dict[str, int]]:
-    """The levels of the pins in Amaranth's simulator, with stalls in some cycles.
+    """The values of the pins in Amaranth's simulator, with stalls in the given cycles.
 
-    While nothing is offered the payload is all ones, as in the page.
+    In idle cycles, the payload is all ones, as on the page.
     """
     given, taken = (
         FixedStalls(tuple(cycle in cycles for cycle in range(max(cycles, default=-1) + 1)))
@@ -154,7 +154,7 @@ def simulated(design: Any, *texts: Any, gaps: Any = (), stalls: Any = ()) -> lis
 
 
 def differing(design: Any, page: LivePage, expected: list[dict[str, int]]) -> set[str]:
-    """The pins whose level in the page differs in some cycle."""
+    """The pins whose value on the page differs in any cycle."""
     seen = [levels(design, shown) for shown in page.pins()]
     assert seen[0].keys() == expected[0].keys()
     both = list(zip(seen, expected, strict=False))
@@ -431,7 +431,7 @@ def test_run_reaches_the_end_and_can_be_stopped(page):
 
 
 def shown(page: LivePage) -> dict[str, Any]:
-    """What a link must restore."""
+    """The state that a link must restore."""
     selectors = "#component", "#profile", "#surrogates", "#noncharacters", "#error-span"
     fields = {name: page.element(name).get_attribute("value") for name in (*selectors, "#hex")}
     pressed = [page.element(side).get_attribute("aria-pressed") for side in ("#gap", "#stall")]
@@ -543,7 +543,7 @@ def test_missing_design_has_a_message(page):
 
 
 def controls(page: LivePage) -> set[bool]:
-    """Whether the controls of the cycles can be used."""
+    """The set of the controls' states: True if enabled."""
     return {each.is_enabled() for each in page.elements("#control button:not(#link), #scrub")}
 
 
@@ -670,7 +670,7 @@ def test_controls_have_names_and_focus(page):
     assert "none" not in outlines.values()
 
 
-# Text that is seen, its colour, and the colour behind it: the nearest one that is not transparent.
+# Visible text, its colour, and its background: the nearest colour that is not transparent.
 COLOURS = """
 const clear = (colour) => /, 0\\)$|^none$|^transparent$/.test(colour);
 const behind = (element) => {
@@ -702,7 +702,7 @@ return [...document.body.querySelectorAll("*")].filter((element) => hasText(elem
 
 
 def luminance(colour: str) -> float:
-    """As the Web Content Accessibility Guidelines have it."""
+    """Relative luminance, as defined in the Web Content Accessibility Guidelines."""
     parts = [int(part) / 255 for part in colour.strip("rgba()").split(",")[:3]]
     linear = [
         part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
@@ -717,7 +717,7 @@ def contrast(*colours: str) -> float:
 
 @contextmanager
 def looked_at(page: LivePage, scheme: str, size: tuple[int, int]) -> Iterator[None]:
-    """Show the page in dark or light, on a screen of a size."""
+    """Show the page with a dark or light colour scheme, on a screen of the given size."""
     scheme_feature = {"name": "prefers-color-scheme", "value": scheme}
     screen = {"width": size[0], "height": size[1], "deviceScaleFactor": 1, "mobile": size[0] < 600}
     page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme_feature]})
@@ -844,7 +844,7 @@ BACKGROUND = "return getComputedStyle(document.body).backgroundColor"
 
 @contextmanager
 def embedded(page: LivePage, folder: Path, setting: str) -> Iterator[WebElement]:
-    """The frame with the page in a page of the documentation, as docs/learn.md has it."""
+    """The frame with the live page in a page of the documentation, as in docs/learn.md."""
     (folder / "embedding.html").write_text(
         f"<!doctype html><link rel='icon' href='data:,'>"
         f"<object type='text/html' width='100%' height='700' id='frame' "

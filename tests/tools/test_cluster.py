@@ -1,4 +1,4 @@
-"""The option `--cluster`: work on a Dask cluster, with workers that start, end and differ."""
+"""The option `--cluster`: work on a Dask cluster whose workers start, end and differ."""
 
 import os
 import re
@@ -37,7 +37,7 @@ def cluster(tmp_path_factory) -> DaskCluster:
 
 @pytest.fixture
 def workers(cluster) -> Cluster:
-    """The workers as a command has them. Afterwards nothing is left in the cluster."""
+    """The workers, as for a command. Afterwards, no task may be left in the cluster."""
     # A worker that another test killed may not have started again yet.
     wait_until(lambda: len(cluster.client.nthreads()) == 3)
     with Machines(cluster.address).workers() as everybody:
@@ -157,7 +157,7 @@ def test_different_worker_is_refused(folder, tmp_path_factory):
         differs = other_version(place / "numpy", "numpy", "0.1")
         with cluster.worker({}), cluster.worker(differs):
             result = run(*compare)
-            assert_refused(result, "install the same there")
+            assert_refused(result, "install the same version there")
             refused = rf"utf8-hdl: a worker on \S+ has numpy 0\.1, here is {numpy}: install "
             assert re.match(refused, result.err)
         with cluster.worker(no_sources(place / "none")):
@@ -184,7 +184,9 @@ def test_later_worker_with_other_version_is_refused(tmp_path):
 
 
 def test_other_python_is_refused():
-    with pytest.raises(ToolError, match=r"^a worker on \S+ has Python 3\.\d+, here is 2\.7: "):
+    with pytest.raises(
+        ToolError, match=r"^a worker on \S+ has Python 3\.\d+, but this machine has 2\.7: "
+    ):
         check_versions(((), ()), {"Python": "2.7"})
 
 
@@ -264,7 +266,7 @@ def test_proofs_are_the_same_on_a_cluster(folder, cluster):
 @pytest.mark.long
 @needs_compiler
 def test_difference_is_reported_as_without_cluster(folder, cluster, monkeypatch):
-    """Only this process has the broken design, so it does the work of the workers as well."""
+    """Only this process has the broken design, so it also does the work of the workers."""
     options = break_design(monkeypatch, "range: F5 is in range")
     here = run("compare", *options, "--exhaustive", 1)
     assert here.status == 1

@@ -1,4 +1,4 @@
-"""Test core files and the generator of cores with FuseSoC itself."""
+"""Test core files and the core generator with FuseSoC itself."""
 
 import os
 import re
@@ -32,7 +32,7 @@ GENERATING_USER = re.search(r"^```yaml\n(.*?)^```", PAGE, re.M | re.S)[1]
 
 
 def fusesoc(*arguments: object) -> subprocess.CompletedProcess:
-    """FuseSoC in the current folder, without settings of the user."""
+    """Run FuseSoC in the current folder, without the user's settings."""
     path = f"{FUSESOC.parent}{os.pathsep}{os.environ['PATH']}"
     return subprocess.run(
         [FUSESOC, *map(str, arguments)],
@@ -47,7 +47,7 @@ def lint() -> subprocess.CompletedProcess:
 
 
 def write_user(core: str, instances: str = "") -> None:
-    """Write a core of a user, whose top prints that it runs."""
+    """Write a user's core; its top module prints a message when it runs."""
     Path("user.core").write_text(core)
     Path("top.v").write_text(f'module top;\n{instances}initial $display("it runs");\nendmodule\n')
 

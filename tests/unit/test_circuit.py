@@ -19,8 +19,8 @@ from utf8_hdl import UNICODE
 
 pytest.importorskip("pyosys", reason="pyosys is not installed")
 
-# Input 2, register 4, gates 6 = 4 & 2, 8 = !4 & !2 and 10 = !8 & !6, the next level of the
-# register: it toggles while the input is high.
+# Input 2, register 4, gates 6 = 4 & 2, 8 = !4 & !2 and 10 = !8 & !6. Gate 10 is the next value of
+# the register, which toggles while the input is high.
 TOGGLE = """\
 aag 5 1 1 2 3
 2
@@ -54,7 +54,7 @@ def test_toggle_register_is_parsed_simulated_and_written():
 
 
 def test_file_encodes_large_differences():
-    """The gate is 130 & 2, of the last and the first of 65 inputs: differences 2 and 128."""
+    """The gate is 130 & 2, the last and the first of 65 inputs: the differences are 2 and 128."""
     wide = Circuit(("i",) * 65, (), {"both": 132}, ((130, 2),))
     assert wide.file() == b"aig 66 65 0 1 1\n132\n" + bytes([2, 0x80, 0x01])
 
@@ -72,7 +72,7 @@ def test_parse_refuses_unsupported_features(file):
 
 
 def test_certain_literals_are_high_for_all_unknown_inputs():
-    """The gates are random, and each input is low, high or unknown."""
+    """Gates are random; each input is low, high or unknown."""
     generator = random.Random(1)
     gates = []
     for number in range(5, 35):
@@ -153,13 +153,13 @@ def test_circuit_agrees_with_simulation(component):
 @pytest.mark.sample(1)
 @pytest.mark.parametrize(("component", "merged"), [("decoder", 1), ("encoder", 0)])
 def test_every_register_may_have_any_initial_level(component, merged):
-    """Equal registers, such as ``moves`` and ``steps`` of the decoder, are then not merged."""
+    """Equal registers, such as ``moves`` and ``steps`` of the decoder, must not be merged then."""
     usual = circuit_of(component)
     any_start = circuit_of(component, any_start=True)
     starts = [name for name in any_start.inputs if name.startswith("init:")]
     registers = len(usual.registers) + merged
     assert len(starts) == registers
-    # One more register distinguishes the first cycle from the others.
+    # An additional register distinguishes the first cycle from the others.
     assert len(any_start.registers) == registers + 1
     assert len(any_start.inputs) == len(usual.inputs) + registers
 

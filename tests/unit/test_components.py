@@ -66,7 +66,7 @@ def test_component_of_subclass():
 
 
 def test_invalid_name_is_refused():
-    with pytest.raises(ValueError, match="there is a component 'upper' already"):
+    with pytest.raises(ValueError, match="a component 'upper' is already registered"):
         register(UPPER)
     with pytest.raises(ValueError, match="must be its class's in lower case: 'Upper'"):
         register(changed_entry(UPPER, name="Upper"))

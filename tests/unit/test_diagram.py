@@ -21,7 +21,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 HREF = "{http://www.w3.org/1999/xlink}href"
 
 COLUMN = 40
-"""Pixels of a cycle, before it is stretched."""
+"""Width of a cycle in pixels, before scaling."""
 
 STATE, INPUT, RESULT, ERROR = "2", "3", "5", "9"
 
@@ -47,7 +47,7 @@ class Box(NamedTuple):
 
 
 class Diagram:
-    """A parsed diagram. Its lanes consist of bricks, several for each cycle."""
+    """A parsed diagram. Its lanes consist of bricks; each cycle has several."""
 
     def __init__(self, svg: str) -> None:
         self.root = ElementTree.fromstring(svg)

@@ -143,7 +143,7 @@ def test_report_of_difference(folder, monkeypatch):
     at = facts.index("DIFFERENCE: cycle 12, pin o.valid: expected 1, actual 0")
     assert facts[at + 1] == "token expected error surrogate (1 byte), actual none"
     assert facts[at + 2] == "text 41 E2 82 AC ED BF BF C2 A9 F0 80 80 42 from offset 0"
-    assert "stopped after 13 cycles: what follows is only a part" in facts
+    assert "stopped after 13 cycles: the results are incomplete" in facts
     rows = squeezed("\n".join(table(result)))
     [marked] = [row for row in rows if row.startswith("> ")]
     assert marked.startswith("> 12 ")

@@ -1,4 +1,4 @@
-"""Python interface: simulate, compare, scoreboard, refused arguments, imports."""
+"""The Python interface: simulate, compare, scoreboard, refused arguments, imports."""
 
 import re
 import subprocess
@@ -77,7 +77,7 @@ def test_unknown_engine_and_stuck_design_raise():
     [
         (lambda: simulate(Decoder(), "abc"), "a text must be bytes or code points, not 'abc'"),
         (lambda: simulate(None, b"abc"), "design must be a component or an engine, not None"),
-        (lambda: simulate(Decoder(), b"", input_stalls=0.5), "input_stalls must be such as"),
+        (lambda: simulate(Decoder(), b"", input_stalls=0.5), "input_stalls must be like"),
         (lambda: decode("abc"), "a text must be bytes, not 'abc'"),
         (lambda: decode([65, 256]), "a byte of a text must be 0 to 255, not 256"),
         (lambda: decode(b"a", "unicode"), "profile must be a Profile, such as UNICODE, not 'unico"),
@@ -196,9 +196,9 @@ def test_scoreboard_detects_missing_and_surplus_outputs():
     scoreboard.take(scoreboard.expected())
     scoreboard.finish()
     assert scoreboard.expected() is None
-    with pytest.raises(Mismatch, match="token 2: nothing is expected, actual code_point=65, error"):
+    with pytest.raises(Mismatch, match="token 2: no output is expected, actual code_point=65"):
         scoreboard.take(A)
-    with pytest.raises(Mismatch, match="byte 0, E2: never came, nor did 2 after it"):
+    with pytest.raises(Mismatch, match="byte 0, E2: missing, and 2 after it"):
         accepting(Encoder(), [0x20AC]).finish()
 
 

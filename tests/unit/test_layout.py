@@ -27,11 +27,11 @@ LAYERS = {
         *("fpga", "export", "formal", "live", "verify", "cli"),
     ],
 }
-"""The folders and modules of a package: each may import only itself and those before it."""
+"""The folders and modules of a package; each may only import itself and earlier entries."""
 
 
 def imported(source: str, package: tuple[str, ...]) -> set[str]:
-    """Absolute names of everything a module of a package imports."""
+    """Absolute names of all imports of a module."""
     used = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):

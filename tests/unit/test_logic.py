@@ -11,7 +11,7 @@ from utf8_hdl.logic import one_of
 
 @pytest.mark.parametrize("width", range(4))
 def test_one_of_is_membership(width):
-    """Of every set of numbers; a value without bits is 0."""
+    """Tested for every set of numbers; a value without bits is 0."""
     numbers = range(1 << width)
     sets = [*chain.from_iterable(combinations(numbers, size) for size in range(len(numbers) + 1))]
     m, value, found = Module(), Signal(width), Signal(len(sets))

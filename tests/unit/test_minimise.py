@@ -1,4 +1,4 @@
-"""Minimisation: each event that remains in the stimulus of a difference is needed."""
+"""Minimisation: each remaining event in the stimulus of a difference is needed."""
 
 import shutil
 
@@ -38,7 +38,7 @@ class Planted(CxxrtlEngine if shutil.which(CXX) else AmaranthEngine):
 
 
 def seen(*steps):
-    """Mask of the cycles that match the last step, after all other steps occurred in order."""
+    """Mask of the cycles that match the last step after all other steps occurred in order."""
 
     def fault(trace: Trace) -> np.ndarray:
         mask, after = np.ones(len(trace), dtype=bool), 0
@@ -53,7 +53,7 @@ def seen(*steps):
 
 
 def where(**levels: int):
-    """Mask of the cycles in which some pins have some levels; `_` stands for the dot of a pin."""
+    """Mask of the cycles in which pins have the given values; `_` replaces the dot in a name."""
 
     def step(trace: Trace) -> np.ndarray:
         masks = [trace[pin.replace("_", ".")] == level for pin, level in levels.items()]

@@ -82,7 +82,7 @@ class Random(Elaboratable):
         return m
 
     def _repeated(self, m):
-        """A wire and a register of parts that differ only in indexes, and one with an exception."""
+        """A wire and a register whose parts only differ in indices, and one with an exception."""
         rng, word, count = random.Random(self._seed), self.levels, 4
         step = rng.choice([-2, 1, 2])
         base = rng.randrange(6, 9) if step < 0 else rng.randrange(3)
@@ -96,7 +96,7 @@ class Random(Elaboratable):
         return wire, register, other
 
     def _memories(self, m):
-        """Memories with equal addresses; in half of the designs there are enough for a loop."""
+        """Memories with equal addresses; in half of the designs, enough of them for a loop."""
         words = []
         for number in range(4 - self._seed % 2):
             m.submodules[f"many_{number}"] = table = memory.Memory(shape=3, depth=8, init=[])
@@ -111,14 +111,14 @@ class Random(Elaboratable):
         return Cat(words)
 
     def _shared(self, m, inner):
-        """Ports that are constant, and that carry the same bits as others."""
+        """Constant ports, and ports with the same bits as others."""
         same, also, none, stuck = (Signal(3, name=f"shared_{n}") for n in range(4))
         inner.d.comb += [same.eq(self._known[3]), also.eq(self._known[3])]
         inner.d.sync += stuck.eq(stuck & none)
         return (same ^ none) | also, stuck + same
 
     def _memory(self, m):
-        """A memory whose index is a sum, and part of a word read from it."""
+        """A memory whose index is a sum; only a part of each word is used."""
         m.submodules.words = table = memory.Memory(shape=7, depth=16, init=[])
         write, read = table.write_port(), table.read_port(domain="comb")
         one, two, address, *_ = [signal for signal in self._known if len(signal) == 4]

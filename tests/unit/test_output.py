@@ -1,4 +1,4 @@
-"""Tests of output files: they appear whole or not at all, and nothing else changes."""
+"""Tests of output files: they are written atomically, and nothing else changes."""
 
 import errno
 import io
@@ -21,7 +21,7 @@ def write(path: object, content: str = "new\n") -> None:
 
 @pytest.fixture(params=[None, "old\n"], ids=["new", "old"])
 def out(request, tmp_path, monkeypatch) -> tuple[Path, str | None]:
-    """A file to write in the current folder, and its content before, if it exists."""
+    """A file to write in the current folder, and its old content, if it exists."""
     monkeypatch.chdir(tmp_path)
     if request.param:
         Path("out.txt").write_text(request.param)

@@ -1,4 +1,4 @@
-"""Profiles, tokens and parameters of components: values of the contract, and refusals."""
+"""Profiles, tokens and parameters of components: values in the contract, and refusals."""
 
 import copy
 import inspect

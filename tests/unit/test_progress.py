@@ -15,7 +15,7 @@ from utf8_sim.engines.amaranth import AmaranthEngine
 
 
 class Lines:
-    """The progress lines so far."""
+    """Collects the progress lines."""
 
     def __init__(self) -> None:
         self._lines: set[str] = set()
@@ -33,7 +33,7 @@ class Lines:
 
 @pytest.fixture
 def lines(monkeypatch) -> Lines:
-    """The lines of commands that print one in each millisecond."""
+    """The progress lines of commands, which print a line every millisecond."""
     printed, say = Lines(), terminal.say
 
     def say_and_note(show, line, style=""):

@@ -1,4 +1,4 @@
-"""The line in which the suite says what it skipped and how to install what was missing."""
+"""The summary line of skipped tests, with instructions to install missing tools."""
 
 import pytest
 

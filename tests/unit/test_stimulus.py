@@ -1,4 +1,4 @@
-"""Stimuli: stalls, and tables that are stored in files."""
+"""Stimuli: stalls, and tables in files."""
 
 import io
 import json

@@ -153,7 +153,7 @@ def test_save_file_lists_every_signal_once(design):
 
 
 def test_groups_and_formats_of_signals():
-    """In the file `-` is before the name of a group, and `@` before flags."""
+    """In the file, `-` precedes the name of a group, and `@` precedes flags."""
     text = save_file(AmaranthEngine(Decoder()), "wave.vcd")
     binary, hexadecimal, words = "@28", "@22", "@820"
     for lines in (

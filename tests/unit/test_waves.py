@@ -23,7 +23,7 @@ def labels(svg: str) -> list[str]:
 
 
 def ticks(svg: str) -> list[int]:
-    """The cycle numbers of a diagram, without that of its end. They precede the clock."""
+    """The cycle numbers of a diagram, without the number at its end. They precede the clock."""
     shown = labels(svg)
     return list(map(int, shown[1 : shown.index("clk") - 1]))
 
@@ -79,10 +79,10 @@ def test_chosen_cycles(folder):
 @needs_wavedrom
 @pytest.mark.parametrize("cycles", ["19-27", "999999999999990-999999999999999"])
 def test_cycles_after_the_end_are_refused(folder, cycles):
-    """There are three bytes, a token eight cycles after them, and eight idle cycles."""
+    """The run has three bytes, a token eight cycles after them, and eight idle cycles."""
     result = run("simulate", "text.txt", "--wave", "out.svg", "--wave-cycles", cycles)
     assert result.status == 2
-    assert f"--wave-cycles {cycles} are after the end: there are cycles 0-18\n" in result.err
+    assert f"--wave-cycles {cycles} are after the end: the run has cycles 0-18\n" in result.err
     assert "in all 19 cycles" in result.out
     assert names(folder) == {"text.txt"}
 

@@ -33,7 +33,7 @@ def test_several_items_are_processed_in_workers():
 @pytest.mark.long
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="earlier versions must change the folder")
 def test_workers_start_without_a_change_of_folder(tmp_path, monkeypatch):
-    """Other threads of this process need its folder. Temporary files of workers are removed."""
+    """Other threads of this process use its folder. Workers' temporary files are removed."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.delattr(os, "chdir")
     monkeypatch.delattr(os, "fchdir")
@@ -55,7 +55,7 @@ def test_death_of_a_worker_is_reported():
 
 @pytest.mark.long
 def test_abandoned_work_on_large_items_ends():
-    """The items are larger than a pipe's buffer, with which CPython before 3.11.5 had trouble."""
+    """The items are larger than a pipe's buffer, which could make CPython before 3.11.5 hang."""
     large = {f"PART_{part}": "x" * 100_000 for part in range(8)}
     short, endless = (
         partial(subprocess.call, command, env={"PATH": os.environ["PATH"], **large})

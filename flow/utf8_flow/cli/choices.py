@@ -1,7 +1,7 @@
-"""The options that several commands share; the rejection of options without effect.
+"""The options that several commands share, and the rejection of options without effect.
 
-Modules that are slow to import are imported where they are used, here and in the commands: help,
-and the rejection of a wrong command line, need few of them.
+Here and in the commands, slow modules are imported where they are used: help and usage errors need
+few of them.
 """
 
 import re
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ..designs import DesignSpec
 
 MAX_STALLED = 1 << 20
-"""Lowest cycle number that cannot be stalled by number."""
+"""Upper limit, exclusive, of cycle numbers in a list of stalls."""
 
 VERDICTS = {"accept": True, "reject": False}
 """Values of the options that accept or reject code points; True accepts."""
@@ -39,7 +39,7 @@ COMPONENTS = "utf8_sim.command_line:COMMAND_LINES"
 
 REGISTERING = "; docs/add-component.md describes how to register another one"
 
-LANES_HELP = f"{OWNERS}: bytes, or values of another width, per clock cycle. Default: {LANES}."
+LANES_HELP = f"{OWNERS}: number of bytes (compactor: values) per clock cycle. Default: {LANES}."
 
 
 def _verdict(of: str) -> Any:
@@ -48,7 +48,7 @@ def _verdict(of: str) -> Any:
 
 @dataclass
 class AllRules:
-    """Options for the UTF-8 rules; by default, those of all profiles."""
+    """Options for the UTF-8 rules; by default, all profiles."""
 
     panel = "UTF-8 rules"
 
@@ -76,7 +76,7 @@ class AllRules:
         return replace(PROFILES[self.profile or UNICODE.name], **given)
 
     def profiles(self) -> list["Profile"]:
-        """The selected profile; by default, all, plus ``unicode`` with each rule inverted."""
+        """The selected profile; by default, all, and ``unicode`` with each rule inverted."""
         from utf8_hdl import PROFILES, UNICODE, ErrorSpan
 
         if self != AllRules():
@@ -105,9 +105,9 @@ def _compact() -> Any:
 
 @dataclass
 class Designs:
-    """Options that select components; by default, all, with their compact variants.
+    """Options that select components; by default, all components and their compact variants.
 
-    ``own`` has the values given for components' own options, by name.
+    ``own`` has the given values of component-specific options, by name.
     """
 
     panel = "Component"
@@ -153,7 +153,7 @@ class Designs:
         ]
 
     def _own_with_byte_order(self) -> dict[str, Any]:
-        """The own options; ``utf-16`` and ``utf-32`` get the suffix of the byte order."""
+        """The component-specific options; ``utf-16`` and ``utf-32`` get the byte order's suffix."""
         own, schemes = dict(self.own), [each for each in own_options().values() if each.forms]
         for each in schemes:
             name = own.get(each.name) or each.default.removesuffix(_SUFFIXES["little"])
@@ -212,7 +212,7 @@ class Demo:
 
 @dataclass
 class InlineInput:
-    """Options whose value is the input itself; a slash separates texts."""
+    """Options whose value is the input itself, with slashes between texts."""
 
     panel = "Input"
 
@@ -250,19 +250,19 @@ class OutputFiles:
 
 @dataclass
 class Machines:
-    """The option for the machines on which the work runs."""
+    """The option for the machines that do the work."""
 
     panel = "Cluster"
 
     cluster: str | None = option(
         None,
-        "Run the work on a Dask cluster: the address of its scheduler, such as "
+        "Run the work on the Dask cluster whose scheduler has this address, such as "
         "tcp://10.0.0.1:8786.",
         metavar="ADDRESS",
     )
 
     def workers(self, *tools: str) -> AbstractContextManager["Workers"]:
-        """The workers of a cluster, which must have the same ``tools``; by default, all cores."""
+        """The workers of a cluster, which need the same ``tools``; by default, all cores."""
         from utf8_sim.tools.cluster import Cluster
         from utf8_sim.tools.cores import Cores
 
@@ -332,7 +332,7 @@ class Stalling:
         )
 
     def modes(self, resets: bool = True) -> list["Mode"]:
-        """The modes of ``compare``, full rate first; ``resets`` includes the mode with resets."""
+        """The modes of ``compare``, full rate first; ``resets`` adds the mode with resets."""
         from utf8_sim.campaign import Mode, campaign_modes
 
         modes = campaign_modes(self.seed)
@@ -360,7 +360,7 @@ def _stalled_cycles(option: str, cycles: str) -> tuple[bool, ...]:
     ranges = [cycle_range(option, word) for word in cycles.split(",")]
     end = max(each.stop for each in ranges)
     if end > MAX_STALLED:
-        raise UsageError(f"{option} takes cycles up to {MAX_STALLED - 1}, not {cycles!r}")
+        raise UsageError(f"{option} accepts cycles up to {MAX_STALLED - 1}, not {cycles!r}")
     stalled = set(chain(*ranges))
     return tuple(cycle in stalled for cycle in range(end))
 
@@ -370,16 +370,16 @@ def cycle_range(option: str, cycles: str) -> range:
     numbers = re.fullmatch(r"\s*(\d{1,15})\s*(?:-\s*(\d{1,15})\s*)?", cycles)
     chosen = range(int(numbers[1]), int(numbers[2] or numbers[1]) + 1) if numbers else range(0)
     if not chosen:
-        raise UsageError(f"{option} takes numbers of cycles such as 3 or 5-9, not {cycles!r}")
+        raise UsageError(f"{option} expects cycle numbers such as 3 or 5-9, not {cycles!r}")
     return chosen
 
 
 def reject_inapplicable(
     context: typer.Context, chosen: Sequence["DesignSpec"] = (), **circumstances: str | bool
 ) -> None:
-    """Reject options that were given and have no effect.
+    """Reject options that were given but have no effect.
 
-    ``circumstances`` has, by parameter name, the reason for no effect, or false.
+    ``circumstances`` has, by parameter name, the reason why it has no effect, or false.
     """
     from ..designs import idle_options
 

@@ -35,7 +35,7 @@ class Verilog:
         "Reset polarity. high: ports clk and rst; low: ports aclk and aresetn, as in AXI.",
     )
     no_initial_values: bool = option(
-        False, "Leave out the initial values of registers, for an ASIC; without lanes only."
+        False, "Omit the initial values of registers, for an ASIC. Without lanes only."
     )
 
 
@@ -68,7 +68,7 @@ ENDS = {
     "--data-sheet": {"--data-sheet": ".md"},
     "--properties": {"--properties": "_properties.sv", SBY_FILE: ".sby"},
 }
-"""The options that add files, as in :class:`Beside`: what adds a file, and the end of its name."""
+"""The options of :class:`Beside`, in order; for each, the source and suffix of added files."""
 
 
 @command(
@@ -115,7 +115,7 @@ def generate(
 
 
 def _data_sheet(design: Any, verilog: str, module: str) -> str:
-    """The data sheet. Its modules are only imported if there is one."""
+    """The data sheet. Its modules are imported only if it is needed."""
     from ..export.data_sheet import data_sheet
 
     return data_sheet(design, verilog, module)

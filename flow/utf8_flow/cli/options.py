@@ -19,26 +19,26 @@ OTHER = "Other options"
 
 
 OWNERS = "{owners}"
-"""Stands in a help text for the components that have the option."""
+"""Placeholder in a help text for the components that have the option."""
 
 LANES = "{lanes}"
-"""Stands in a help text for their default numbers of lanes."""
+"""Placeholder in a help text for their default numbers of lanes."""
 
 INPUTS = "{inputs}"
-"""Stands in the help of a command for the inputs of components."""
+"""Placeholder in the help of a command for the inputs of components."""
 
 OWN = {"own": True}
-"""Metadata of the field that holds the values given for components' own options."""
+"""Metadata of the field with the values of component-specific options."""
 
 
 def option(default: Any, help: str, *names: str, **settings: Any) -> Any:
-    """A field of a group that is an option, with Typer's settings; required without a default."""
+    """Declare a field of a group as an option, with Typer's settings; required if no default."""
     declared = typer.Option(..., *names, help=help, **settings)
     return field(default=default, metadata={"option": declared})
 
 
 def output_file(metavar: str, help: str, *names: str, default: str | None = None) -> Any:
-    """An option for the name of an output file; the value is ``-`` for standard output."""
+    """Declare an option for the name of an output file; its value is ``-`` for standard output."""
 
     def canonical(name: str | None) -> str | None:
         return "-" if name and is_standard_output(name) else name
@@ -54,11 +54,11 @@ def choice(
     also: Sequence[str] = (),
     hint: str = "",
 ) -> Any:
-    """An option whose value is one of some names, with shell completion.
+    """Declare an option whose value is one of ``names``, with shell completion.
 
     If ``names`` is a string, :func:`pkgutil.resolve_name` finds the names at each use: the module
     may be slow to import, and a component may be registered at any time. ``hint`` is appended to
-    the error message for another name.
+    the error message for an unknown name.
     """
 
     def known() -> list[str]:
@@ -75,15 +75,15 @@ def choice(
 
 
 def examples(*lines: str) -> str:
-    """The examples at the end of a command's help, each on its own line."""
+    """The examples at the end of a command's help, one per line."""
     return "\n".join(["\b", "Examples:", *(f"  {line}" for line in lines)])
 
 
 class Panels(TyperCommand):
     """A command whose help has a section for each panel of options.
 
-    Typer's own panels need Rich, which is as slow to import as everything else that the help needs.
-    An option that has a value may be given only once.
+    Typer's own panels need Rich, whose import would double the time of the help. An option with a
+    value may be given only once.
     """
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -116,7 +116,7 @@ class Panels(TyperCommand):
 
 
 def command(app: typer.Typer, *lines: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Declare a command, with examples at the end of its help.
+    """Declare a command, with example ``lines`` at the end of its help.
 
     A parameter that is a dataclass is a group of options: each field is an option, and ``panel`` is
     the heading of the group in the help.
@@ -157,7 +157,7 @@ class Grouped:
 
 
 def _value(declared: "Field[Any]", values: dict[str, Any]) -> Any:
-    """The value of a field, which is removed from the values of all options."""
+    """Remove the value of a field from the values of all options, and return it."""
     if declared.metadata != OWN:
         return values.pop(declared.name)
     given = {each.name: values.pop(each.name) for each in own_options().values()}
@@ -185,7 +185,7 @@ def _parameter(group: Any, name: str, type_: Any, field: "Field[Any]") -> Parame
 
 
 def own_option(own: OwnOption) -> Any:
-    """The declaration of a component's own option."""
+    """The declaration of a component-specific option."""
     if own.default is False:
         return option(False, f"{OWNERS}: {own.help}.", own.option)
     help = f"{OWNERS}: {own.help}. Default: {own.default}."
@@ -196,14 +196,14 @@ def own_option(own: OwnOption) -> Any:
 
 
 def _type_of(own: OwnOption) -> Any:
-    """The type of the value of a component's own option."""
+    """The type of the value of a component-specific option."""
     if own.default is False:
         return bool
     return str | None if own.values else int | None
 
 
 def _with_components(help: str, option: str) -> str:
-    """A help text with the components that have the option, and their additions to it."""
+    """Insert the components that have the option into a help text, and append their own texts."""
     names = owners(option)
     if OWNERS in help:
         help = help.replace(OWNERS, f"For {_any_of(names)}").replace(LANES, _defaults(names))

@@ -1,4 +1,4 @@
-"""Standard output and its errors, and the checks of a command's output files."""
+"""Standard output, its errors, and checks of a command's output files."""
 
 import io
 import os
@@ -15,7 +15,7 @@ STATE = "--state"
 
 
 class StandardOutput(io.FileIO):
-    """Standard output that reports when it cannot be written, and then discards the rest."""
+    """Standard output that raises an error if writing fails, and then discards the rest."""
 
     def write(self, data: Any, /) -> int:
         with refusing("write standard output"):
@@ -28,7 +28,7 @@ class StandardOutput(io.FileIO):
 
 def guard_standard_output() -> None:
     """Make standard output a :class:`StandardOutput` that accepts every character."""
-    # If it was closed, every write to its descriptor fails.
+    # If it is closed, every write to its descriptor fails.
     usual = sys.stdout or os.fdopen(1, closefd=False)
     if isinstance(usual, io.TextIOWrapper):
         raw = StandardOutput(usual.fileno(), "w", closefd=False)
@@ -41,13 +41,13 @@ def guard_standard_output() -> None:
 
 
 def give_up_on(stream: IO[Any]) -> None:
-    """Discard all further output to a standard stream, so that its buffer does no harm at exit."""
+    """Discard all later output to a standard stream, so that flushing it at exit cannot fail."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def check_outputs(inputs: list[str], outputs: dict[str, str | None]) -> None:
-    """Reject outputs that cannot be written, that overwrite an input, or that share a file."""
+    """Reject outputs that cannot be written, would overwrite an input, or share a file."""
     if outputs.get("--wave") is not None:
         from utf8_sim.tools.yowasp import need_packages
 

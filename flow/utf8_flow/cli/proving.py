@@ -1,4 +1,4 @@
-"""``prove``, ``check`` and ``mutate``: the proofs, and how many faults the checks detect."""
+"""``prove``, ``check`` and ``mutate``: proofs, their certificates, and the mutation test."""
 
 from contextlib import ExitStack
 from dataclasses import astuple, dataclass
@@ -53,11 +53,11 @@ class Proofs:
         None, "Merge each result into a JSON file.", "--json", metavar="FILE"
     )
     missing: bool = option(
-        False, "Skip each property that is proved for the present code in --json."
+        False, "Skip properties that --json records as proved for the current code."
     )
-    status: bool = option(False, "Print the results in --json as Markdown, and prove nothing.")
+    status: bool = option(False, "Print the results in --json as Markdown, without proving.")
     theorem: bool = option(
-        False, "Print the theorem of each component and its steps, and prove nothing."
+        False, "Print the theorem of each component and its steps, without proving."
     )
     timeout: int = option(900, "Time limit for each property.", metavar="SECONDS", min=1)
 
@@ -139,11 +139,11 @@ _PROVING = (
 """Parameters of `prove` that only a proof needs."""
 
 _CHOOSING = "compact", "lanes"
-"""Parameters that choose among the designs of a component, which have one theorem."""
+"""Parameters that select designs of a component; all designs of a component share its theorem."""
 
 
 def _idle(status: bool, theorem: bool) -> dict[str, str]:
-    """The parameters that have no effect where nothing is proved."""
+    """The parameters that have no effect if nothing is proved."""
     if not (status or theorem):
         return {}
     own = (each.name for each in own_options().values())
@@ -158,7 +158,7 @@ class Mutants:
     panel = "Mutants"
 
     seed: int = option(0, "Random seed.", metavar="N", min=0)
-    mutants: int = option(1000, "Mutants of each component.", metavar="N", min=1)
+    mutants: int = option(1000, "Number of mutants of each component.", metavar="N", min=1)
 
 
 @command(
@@ -204,9 +204,9 @@ def check(
 ) -> None:
     """Verify certificates of proofs.
 
-    The certificates are those that prove --certificates has written: each FILE, and all in each
-    FOLDER. The checker is a small program that uses no other code of this project and also runs
-    alone. It prints one line per certificate. If it rejects one, the exit status is 1.
+    prove --certificates writes the certificates. The command checks each FILE, and all certificates
+    in each FOLDER. The checker is a small program that uses no other code of this project and also
+    runs alone. It prints one line per certificate. If it rejects one, the exit status is 1.
     """
     from utf8_sim.tools.yowasp import need_packages
 

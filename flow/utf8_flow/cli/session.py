@@ -22,10 +22,10 @@ from .options import examples
 from .output import give_up_on
 
 MAX_WIDTH = 1000
-"""Maximum columns of help text: more than any terminal has, so that the terminal is the limit."""
+"""Maximum width of help text in columns: wider than any terminal, whose width then applies."""
 
 COMPLETION = "_UTF8_HDL_COMPLETE"
-"""Environment variable by which a shell requests completion."""
+"""Environment variable that a shell sets to request completion."""
 
 app = typer.Typer(
     rich_markup_mode=None,
@@ -73,7 +73,7 @@ def main(arguments: list[str] | None = None) -> int:
     141 if the reader of standard output closed it.
     """
     failed = 2
-    # A design may be created and not used, because a later check fails.
+    # A design may be created but not used, if a later check fails.
     warnings.filterwarnings("ignore", r"(?s).* created but never used")
     heeded: list[int] = []
     try:
@@ -98,7 +98,7 @@ def main(arguments: list[str] | None = None) -> int:
     except (Abort, KeyboardInterrupt):
         message = "interrupted"
     except (SystemExit, OSError) as error:
-        # On a closed pipe, Typer exits with status 1, which has another meaning here.
+        # On a closed pipe, Typer exits with status 1, which means a difference here.
         cause = error.__context__ if isinstance(error, SystemExit) else error
         if isinstance(error, SystemExit) and cause is None:  # the end of completion
             return 2 if error.code else 0
@@ -144,7 +144,7 @@ def _what_failed(error: BaseException | None) -> str:
     if name is not None:
         return f"cannot use {os.fsdecode(name)!r}: {reason}"
     place = f" (temporary files are in {tempfile.tempdir!r})" if tempfile.tempdir else ""
-    return f"cannot go on: {reason}{place}"
+    return f"cannot continue: {reason}{place}"
 
 
 def _status_after(heeded: list[int]) -> int:

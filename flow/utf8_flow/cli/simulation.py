@@ -52,7 +52,7 @@ MAX_CYCLES, MAX_HOURS = 10**18, 10**6
 MAX_CYCLES_DRAWN = 256
 
 DIFFERENCE_VCD = "utf8-hdl-difference.vcd"
-"""Where the waveform around a difference is kept, unless ``--vcd`` names a file."""
+"""The file with the waveform around a difference, unless ``--vcd`` names another."""
 
 app = typer.Typer()
 
@@ -73,12 +73,12 @@ class Record(OutputFiles):
     """Options for the output files of a simulation."""
 
     encoded: str | None = output_file("OUT", f"{OWNERS}: write the bytes of its output.", "--bytes")
-    wave_cycles: str = option("0-31", "Cycles of the diagram of --wave.", metavar="FIRST-LAST")
+    wave_cycles: str = option("0-31", "Cycles in the diagram of --wave.", metavar="FIRST-LAST")
 
 
 @dataclass
 class LongRuns:
-    """Options for comparisons that take long."""
+    """Options for long comparisons."""
 
     panel = "Long runs"
 
@@ -104,7 +104,7 @@ class LongRuns:
         max=MAX_HOURS,
     )
     unit: int | None = option(
-        None, "Repeat unit N of a run with --cycles or --hours, and no other.", metavar="N", min=0
+        None, "Repeat only unit N of a run with --cycles or --hours.", metavar="N", min=0
     )
     state: str | None = option(
         None,
@@ -204,7 +204,7 @@ def compare(
 
     The stimuli are the FILEs (- is standard input) or the value of --text, --hex or --code-points.
     By default they are the built-in campaign. Each stimulus runs at full rate, with stalls on
-    either side, and with stalls on both; those of the campaign also with resets. The files of --vcd
+    either side, and with stalls on both; campaign stimuli also run with resets. The files of --vcd
     and --wave are written only if there is a difference.
 
     --cycles and --hours run units of 1048576 cycles. The random inputs and stalls of a unit depend
@@ -237,7 +237,7 @@ def compare(
         [spec],
         seed=nothing_random and stalling.rates == (None, None) and why,
         state=no_state or (long == "--unit" and "with --unit"),
-        cluster=not long and not is_campaign and "on texts that are given",
+        cluster=not long and not is_campaign and "on given texts",
         **dict.fromkeys(OF_OTHER_TEXTS, bool(long) and f"with {long}"),
     )
     if state == "-":
@@ -282,7 +282,7 @@ def compare(
 def _given_parts(
     context: typer.Context, files: list[str], typed: "Part | None", subject: "Subject"
 ) -> list["Part"]:
-    """The stimuli that the command line names; none means the campaign."""
+    """The stimuli given on the command line; without any, the campaign is used."""
     from .texts import file_part
 
     if files.count("-") > 1:

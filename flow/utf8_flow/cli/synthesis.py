@@ -33,7 +33,7 @@ class Placement:
     )
     fields: str | None = option(
         None,
-        "Output fields that have pins, such as code_point,error. Default: all.",
+        "Output fields connected to pins, such as code_point,error. Default: all.",
         metavar="LIST",
     )
     seeds: int = option(
@@ -59,7 +59,7 @@ class Results:
     )
     plot: str | None = output_file(
         "OUT.svg",
-        "Write a chart of frequency and area; with several lane counts, of both over lanes.",
+        "Write a chart of frequency and area; over lanes, if there are several lane counts.",
     )
 
 
@@ -121,7 +121,7 @@ def synthesize(
 
 
 def _devices(names: str | None) -> list[str]:
-    """The devices that a list names, the usual ones if there is none."""
+    """The devices in a list of names; the default devices if no list is given."""
     from ..fpga.families import DEVICES
 
     if names is None:
@@ -144,7 +144,7 @@ class Board:
     board: str = choice(MISSING, "utf8_flow.fpga.boards:BOARDS", "Board.")
     output: str | None = output_file(
         "FILE",
-        "Bitstream. - is standard output. Default: utf8_demo_BOARD with the ending .bin, .bit or "
+        "Bitstream. - is standard output. Default: utf8_demo_BOARD with the suffix .bin, .bit or "
         ".fs.",
         "-o",
         "--output",

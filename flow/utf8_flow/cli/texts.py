@@ -1,4 +1,4 @@
-"""Texts from files, standard input and the command line, as bytes or as code points."""
+"""Read texts from files, standard input and the command line, as bytes or as code points."""
 
 import os
 import re
@@ -24,10 +24,10 @@ ONE_TEXT = (
 )
 
 MAX_TABLE = 1 << 28
-"""Maximum bytes of a stimulus file."""
+"""Maximum size of a stimulus file in bytes."""
 
 MAX_COPY = 1 << 30
-"""Maximum bytes that are copied from standard input or a pipe."""
+"""Maximum number of bytes read from standard input or a pipe."""
 
 
 @contextmanager
@@ -48,7 +48,7 @@ def _copy(name: str, stream: Any, copy: BinaryIO) -> None:
     """Copy a stream; reject an endless device, or more than :data:`MAX_COPY` bytes."""
     is_device = stat.S_ISCHR(os.fstat(stream.fileno()).st_mode) and not stream.isatty()
     if is_device and stream.peek(1):
-        raise UsageError(f"cannot read {name!r}: a device without an end, give a file or a pipe")
+        raise UsageError(f"cannot read {name!r}: the device is endless, give a file or a pipe")
     size = 0
     while data := stream.read(1 << 16):
         size += len(data)
@@ -61,12 +61,14 @@ def _copy(name: str, stream: Any, copy: BinaryIO) -> None:
 
 
 def _pieces(name: str, stream: BinaryIO, size: int) -> Iterator[tuple[bytes, bool]]:
-    """The pieces of a file; it must not be shorter than ``size``, its size when first opened."""
+    """The pieces of a file; an error if it is now shorter than ``size``, its size when opened."""
     done = 0
     for data, last in file_pieces(stream):
         done += len(data)
         if last and done < size:
-            raise UsageError(f"cannot read {name!r}: truncated to {done} of {size} bytes meanwhile")
+            raise UsageError(
+                f"cannot read {name!r}: truncated to {done} of {size} bytes during the run"
+            )
         yield data, last
 
 
@@ -77,7 +79,7 @@ def _code_points(text: str, width: int) -> list[int]:
         if not number or int(number[1], 16) >= 1 << width:
             highest = (1 << width) - 1
             raise UsageError(
-                f"--code-points takes hexadecimal numbers to {highest:X}, not {word!r}"
+                f"--code-points expects hexadecimal numbers up to {highest:X}, not {word!r}"
             )
         values.append(int(number[1], 16))
     return values

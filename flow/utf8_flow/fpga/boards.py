@@ -1,4 +1,4 @@
-"""Bitstreams of the demo for boards: through Amaranth's platforms and tools from PyPI."""
+"""Build bitstreams of the demo with Amaranth's platforms and tools from PyPI."""
 
 import importlib
 import json
@@ -28,11 +28,11 @@ from ..terminal import progress_bar, report_console, say
 from .families import FAMILIES, Family
 
 BAUD = 115_200
-"""Default baud rate: every terminal program offers it, and the boards' clocks allow it within
+"""Default baud rate: all terminal programs support it, and the boards' clocks reach it within
 0.2 %."""
 
 _NAME = "utf8_demo"
-"""Name of the design, and of the tools' files."""
+"""Name of the design and of its files."""
 
 _REPORT = "report.json"
 
@@ -49,13 +49,13 @@ class Board(NamedTuple):
 
     @property
     def packages(self) -> tuple[str, ...]:
-        """The PyPI packages that build for the board."""
+        """The PyPI packages that build a bitstream for the board."""
         return tuple(
             dict.fromkeys(("amaranth-boards", YOSYS, self.family.placer, self.family.packer))
         )
 
     def platform(self) -> Any:
-        """A new instance of Amaranth's platform, because each builds only once."""
+        """A new instance of Amaranth's platform; an instance can build only once."""
         platform = getattr(importlib.import_module(self.module), self.platform_name)
         if self.family.commands:
             platform = type(
@@ -65,7 +65,7 @@ class Board(NamedTuple):
 
 
 def _ulx3s(size: str) -> Board:
-    # If this is low, the ESP32's factory firmware seizes the FPGA after some seconds.
+    # If this is low, the ESP32's factory firmware takes control of the FPGA after some seconds.
     return Board(
         *(FAMILIES["ecp5"], "amaranth_boards.ulx3s", f"ULX3S_{size}_Platform"),
         high=(("esp32", "gpio0"),),
@@ -131,8 +131,8 @@ def write_bitstream(name: str, spec: DesignSpec, baud: float, output: str | None
         target=EncodingScheme(own["target"]) if "target" in own else None,
         strip_bom=own.get("strip_bom", False),
     )
-    # Source locations are omitted, because they depend on the installation path. nextpnr must not
-    # fail if the frequency is not reached: the error made from its report is clearer.
+    # Source locations are omitted because they depend on the installation path. nextpnr must not
+    # fail if timing is not met: the error that is created from its report is clearer.
     options = ["--report", _REPORT, "--timing-allow-fail"]
     design = BoardDemo(board, demo)
     plan = platform.prepare(
@@ -165,7 +165,7 @@ def write_bitstream(name: str, spec: DesignSpec, baud: float, output: str | None
 
 
 def _carry_out(plan: BuildPlan, board: Board) -> tuple[bytes, Any, str]:
-    """Run Amaranth's build plan: the bitstream, and the report and log of place and route."""
+    """Run Amaranth's build plan; return the bitstream, and place and route's report and log."""
     commands = json.loads(plan.files[f"build_{_NAME}.json"])["commands"]
     packages = YOSYS, board.family.placer, board.family.packer
     with tempfile.TemporaryDirectory() as name, progress_bar() as progress:

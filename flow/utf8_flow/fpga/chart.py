@@ -1,4 +1,4 @@
-"""SVG charts of frequency and area, or of these and throughput over lanes, by matplotlib."""
+"""SVG charts of frequency and area, or of frequency, area and throughput over lanes."""
 
 import io
 import logging
@@ -40,8 +40,8 @@ STYLE = {
 def chart(results: dict[str, Any]) -> str:
     """An SVG with bars for frequency and area of each design, one colour per device.
 
-    If a component has several numbers of lanes, the SVG has lines over these instead. All designs
-    in the results must have been placed and routed.
+    If the results have several numbers of lanes for a component, the SVG has lines over lanes
+    instead. All designs in the results must have been placed and routed.
     """
     lines = _lines(results)
     over_lanes = max(map(len, lines.values())) > 1
@@ -64,7 +64,7 @@ def drawn(title: str, figure: Callable[[], Any]) -> str:
 
 
 def _lines(results: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
-    """Designs that differ only in lanes, fewest first, by their common name, profile and device."""
+    """Designs sorted by lanes, grouped by name, profile and device."""
     lines: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for design in sorted(results["designs"], key=lambda design: design["lanes"]):
         name, device = DesignSpec.of_row(design).name, DEVICES[design["device"]].label

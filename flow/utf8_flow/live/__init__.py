@@ -1,1 +1,1 @@
-"""The gateware in a web page: compiled to WebAssembly, and driven by JavaScript."""
+"""The live page: gateware compiled to WebAssembly and driven by JavaScript."""

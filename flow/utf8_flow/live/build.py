@@ -36,17 +36,18 @@ SPECS = {
     for entry in COMPONENTS.values()
     for name, made in entry.live.items()
 }
-"""Designs that the page offers, by their names there."""
+"""Designs on the page, by their names there."""
 
 
 DESIGN_SETS = "few", "common", "all"
-"""Sets of designs for a page. Few: profile ``unicode``, at most 8 lanes. Common: also every profile
-of the components with one lane. All: also other rules for these, every profile of the components
-with more lanes, and 16 lanes. Components without live rules have only the profile ``unicode``."""
+"""Sets of designs for a page. ``few``: profile ``unicode``, at most 8 lanes. ``common`` adds every
+profile for components with one lane. ``all`` adds other rules for components with one lane, every
+profile for components with more lanes, and 16 lanes. Components without live rules only have the
+profile ``unicode``."""
 
 
 def specs_of(plain: DesignSpec, designs: str) -> Iterator[DesignSpec]:
-    """A design with each of the profiles that a set of designs has for it."""
+    """A design with each profile in a set of designs."""
     if designs != "all" and plain.lanes > 8:
         return
     profiles: Iterable[Profile] = PROFILES.values()
@@ -112,9 +113,10 @@ def write_page(folder: Path, designs: str = "common") -> None:
 
 
 def _sources() -> str:
-    """One digest of all that designs depend on, so that none is elaborated for its own digest.
+    """A digest of everything that any design depends on.
 
-    The compiled modules depend on less, see :func:`.wasm.webassembly`, and are cached.
+    A digest for each design would require its elaboration. The cache of compiled modules is more
+    precise: see :func:`.wasm.webassembly`.
     """
     folders = [Path(module.__file__ or "").parent for module in (utf8_hdl, utf8_sim)]
     parts = [part for folder in folders for part in contents(folder)]
@@ -145,7 +147,7 @@ def _write_modules(designs: dict[str, Any], folder: Path) -> None:
 
 
 def _entry(name: str, spec: DesignSpec, file: str) -> dict[str, Any]:
-    """A design, for the index of the page."""
+    """The entry of a design in the index of the page."""
     said = {"component": name, "label": spec.label, "options": spec.options}
     return {**said, "file": file, "rules": _rules(spec.profile)}
 

@@ -1,4 +1,4 @@
-"""The registers of a design by stage, from Yosys's JSON: the page shows their values."""
+"""The registers of a design by stage, from Yosys's JSON. The page shows their values."""
 
 import json
 import re
@@ -18,7 +18,7 @@ VALID = re.compile(r"\w+_valid(\$\d+)?|skid_taken")
 
 @dataclass
 class Register:
-    """A register under a heading."""
+    """A register, with the heading of its stage."""
 
     #: Path of its module below the top module.
     module: str
@@ -32,7 +32,7 @@ class Register:
 
     @property
     def stage(self) -> str:
-        """Name of its stage: the heading, after the module if that is not the top module."""
+        """Name of its stage: the heading, preceded by the module unless it is the top module."""
         return f"{self.module}: {self.heading}" if self.module else self.heading
 
     @property
@@ -42,7 +42,7 @@ class Register:
 
     @property
     def pin(self) -> Pin:
-        """The register as a pin, for observation."""
+        """The register as a pin, to observe it."""
         begins = range(0, self.width, LARGEST_PART)
         parts = tuple((lowest, min(self.width - lowest, LARGEST_PART)) for lowest in begins)
         name = self.name.replace("__", ".")  # as pins are named
@@ -51,9 +51,9 @@ class Register:
 
 @lru_cache(maxsize=16)  # seconds for a wide design
 def registers_of(design: Any) -> list[Register]:
-    """The registers of a design, from the first stage to the last, valid bits first.
+    """The registers of a design, sorted by stage, valid bits first.
 
-    A design with several lanes has hundreds, so only its valid bits are included.
+    A design with several lanes has hundreds of registers, so only its valid bits are included.
     """
     rtlil = design_rtlil(design)
     script = f"read_rtlil <<END\n{rtlil}\nEND\nproc -noopt\nwrite_json\n"
@@ -71,10 +71,10 @@ def registers_of(design: Any) -> list[Register]:
 
 
 def _registers(module: str, netlist: dict[str, Any]) -> Iterator[Register]:
-    """Nets of a module that have a heading and are not pins of it or of a submodule.
+    """Nets of a module that have a heading and are not pins of the module or of a submodule.
 
-    A register that other modules read is a net of these, too. ``o.valid`` of the top module is
-    included.
+    A register that other modules read would otherwise be found in these modules, too. ``o.valid``
+    of the top module is included.
     """
     nets = netlist["netnames"]
     elsewhere = [port["bits"] for port in netlist["ports"].values() if port["direction"] == "input"]
@@ -103,11 +103,11 @@ def _registers(module: str, netlist: dict[str, Any]) -> Iterator[Register]:
 
 
 def described(registers: list[Register]) -> list[dict[str, Any]]:
-    """The stages with their registers, as values for JSON.
+    """The stages with their registers, as a JSON array.
 
     ``valid`` is the register that is high while a stage is occupied. ``enable`` is the clock enable
     of a stage; a stage without an enable is loaded in every cycle. The skid register and the output
-    are stages as well.
+    buffer are stages, too.
     """
     stages = []
     for stage, group in groupby(registers, key=attrgetter("stage")):

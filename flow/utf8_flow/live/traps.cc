@@ -1,4 +1,4 @@
-// What fails ends the module with a trap. The C++ library would print why, and need imports for it.
+// Failures end the module with a trap. The C++ library would print a message, which needs imports.
 
 #include <cstdlib>
 #include <new>

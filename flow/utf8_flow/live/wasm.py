@@ -1,4 +1,4 @@
-"""Designs as WebAssembly, from the C++ and the driver of the engine ``cxxrtl``."""
+"""Compile designs to WebAssembly, with the C++ and the driver of the engine ``cxxrtl``."""
 
 import json
 from dataclasses import replace
@@ -25,9 +25,9 @@ TRAPS = Path(__file__).with_name("traps.cc")
 
 EXPORTS = "model_create", "model_destroy", "model_run", "malloc", "free"
 
-# A reactor has no `main`. With -Os modules are larger, because less of the C++ is optimised away.
-# CXXRTL's functions must not be inlined before their loops are unrolled: unrolling one function
-# with thousands of loops takes minutes for a wide design, which becomes only twice as fast.
+# A reactor has no `main`. With -Os, modules are larger than with -O2, because less C++ is optimised
+# away. CXXRTL's functions must not be inlined before their loops are unrolled: for a wide design,
+# unrolling one function with thousands of loops takes minutes, and only doubles the speed.
 OPTIONS = (
     *("-target", "wasm32-wasi", "-mexec-model=reactor"),
     *("-std=c++17", "-O2", "-DNDEBUG", "-fno-exceptions", "-fno-rtti", "-fvisibility=hidden", "-s"),
@@ -37,7 +37,7 @@ OPTIONS = (
 
 
 def webassembly(design: Any) -> Path:
-    """Compile a design to a WebAssembly module without imports, once: the module is cached.
+    """Compile a design to a WebAssembly module without imports. The module is cached.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def webassembly(design: Any) -> Path:
     Returns
     -------
     Path
-        The module in the cache: copy it, and do not keep the path.
+        The module in the cache. Copy it: the cache may remove it later.
 
     Raises
     ------
@@ -70,14 +70,14 @@ def webassembly(design: Any) -> Path:
 
 
 def description(design: Any) -> dict[str, Any]:
-    """Description of a design for JavaScript, as values for JSON.
+    """Description of a design for JavaScript, as a JSON object.
 
     Pins are in the order of the columns that the driver writes; pins with ``item``, in the order of
     the columns that it reads. An array has a width for each lane. ``bytes`` is the size of an
-    element of the column. ``names`` are those of states and enumeration members, by number.
-    ``longest_gap`` is that of :mod:`utf8_sim.golden.timing`: after that number of cycles in which
-    the consumer is ready and no output is valid, no more output follows from accepted inputs. The
-    registers of the stages, see :mod:`.stages`, are pins as well, after the others.
+    element of the column. ``names`` has the names of states and enumeration members, by number.
+    ``longest_gap`` is defined in :mod:`utf8_sim.golden.timing`: if the consumer is ready and no
+    output is valid for this number of cycles, all output of the accepted inputs has been taken. The
+    registers of the stages (see :mod:`.stages`) follow as additional pins.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def whole_interface(design: Any) -> Interface:
 def write_page_module(design: Any, folder: Path, name: str) -> None:
     """Write a design into a folder of a page: first the module, then its description.
 
-    Each file appears whole or not at all.
+    A file is never visible in part.
     """
     folder.mkdir(parents=True, exist_ok=True)
     files = {"wasm": webassembly(design).read_bytes()}

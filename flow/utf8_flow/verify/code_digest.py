@@ -1,4 +1,4 @@
-"""Digest of the code of a proof. Comments, docstrings and layout do not change it."""
+"""A digest of the code of a proof. It does not depend on comments, docstrings and layout."""
 
 import ast
 import hashlib
@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 DIGITS = 16
-"""Hexadecimal digits of a digest that are kept."""
+"""Number of hexadecimal digits of a digest."""
 
 
 @cache
 def code_digest(modules: frozenset[str], packages: frozenset[str]) -> str:
-    """The SHA-256 of the code of some modules, and of all their imports from some packages."""
+    """The SHA-256 of the code of ``modules``, and of all their imports from ``packages``."""
     found: dict[str, str] = {}
     left = sorted(modules)
     while left:
@@ -34,7 +34,7 @@ def _is_in(module: str, packages: frozenset[str]) -> bool:
 
 @cache
 def _read(module: str) -> tuple[str, frozenset[str]]:
-    """The digest of a module's own code, and the modules that it imports."""
+    """The digest of a module's code without imports, and the modules that it imports."""
     tree = ast.parse(_source(module))
     digest = hashlib.sha256(repr(_code(tree)).encode()).hexdigest()
     return digest, frozenset(_imports(module, tree))
@@ -65,7 +65,7 @@ def _code(node: Any) -> Any:
 
 
 def _is_docstring(node: Any) -> bool:
-    """True if a statement is only a string: a docstring, or a comment on an attribute."""
+    """True if a statement is only a string: a docstring, also of an attribute."""
     is_constant = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
     return is_constant and isinstance(node.value.value, str)
 

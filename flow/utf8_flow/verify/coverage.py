@@ -8,7 +8,7 @@ from utf8_sim.campaign import Coverage, class_name
 from utf8_sim.tools.words import plural
 
 MAX_POINTS = 12
-"""Maximum number of cover points of a group that are shown one by one."""
+"""Maximum number of cover points of a group that are listed one by one."""
 
 
 def point_lines(coverage: Coverage) -> Iterator[Text]:
@@ -25,7 +25,7 @@ def point_lines(coverage: Coverage) -> Iterator[Text]:
 
 
 def coverage_table(coverage: Coverage, more: Iterable[Text], blank: str = "") -> list[Text]:
-    """How often each class occurred in each case (``blank`` if never), and other coverage."""
+    """The number of times each class occurred in each case (``blank`` if never), and ``more``."""
     names = [class_name(members) for members in coverage.classes]
     head = max(map(len, names)) + 2
     width = max(map(len, [*coverage.columns, str(coverage.cells.max()), blank])) + 2
@@ -45,7 +45,7 @@ def coverage_table(coverage: Coverage, more: Iterable[Text], blank: str = "") ->
         lines += point_lines(coverage)
     lines.append(
         Text(
-            f"input waited in {plural(coverage.waiting_inputs, 'cycle')}, "
+            f"input stalled in {plural(coverage.waiting_inputs, 'cycle')}, "
             f"output in {plural(coverage.waiting_outputs, 'cycle')}"
         )
     )

@@ -38,11 +38,10 @@ def cycle_table(
 ) -> list[Text]:
     """Headings, and a line for each cycle, or several lines if a beat is too wide.
 
-    The table is empty if there are no cycles. ``cycles`` are by default all except idle cycles at
-    the end. With ``pins``, the handshakes are shown, too, and each pin that contradicts the golden
-    model. With ``idle``, input pins that hold no item and are not zero are shown in brackets.
-    ``others`` are further inputs, for each cycle. Reset has a column if it is active in any of the
-    cycles.
+    The table is empty if there are no cycles. By default, ``cycles`` are all cycles except idle
+    cycles at the end. ``pins`` adds the handshakes and each pin that differs from the golden model.
+    ``idle`` adds the non-zero values of idle inputs, in brackets. ``others`` are additional inputs
+    for each cycle. Reset has a column if it is active in any of the cycles.
     """
     trace, begin = window.actual, window.first_cycle
     cycles = cycles or range(begin, begin + active_cycles(trace))
@@ -90,7 +89,7 @@ def cycle_table(
 
 
 def input_table(inputs: Sequence[Mapping[str, int]], marked: int) -> list[Text]:
-    """A line for each cycle with the levels of the inputs, for a bench without a design."""
+    """A line for each cycle with the values of the inputs, for a bench without a design."""
     rows = [["  cycle", *inputs[0]]]
     for number, levels in enumerate(inputs):
         mark = "> " if number == marked else "  "
@@ -118,7 +117,7 @@ def _headings(
 
 
 def _aligned(rows: list[list[str]]) -> list[Text]:
-    """Align the columns. A cell may have several lines, and a character a width of two."""
+    """Align the columns. Cells may have several lines, and characters may be two columns wide."""
     by_line = [list(zip_longest(*map(str.splitlines, row), fillvalue="")) for row in rows]
     widths = [max(map(cell_len, column)) for column in zip(*chain(*by_line), strict=True)]
     return [
@@ -128,7 +127,7 @@ def _aligned(rows: list[list[str]]) -> list[Text]:
 
 
 def _met(trace: Trace, subject: Subject) -> dict[int, str]:
-    """Inputs by the index of the cycle in which they meet the state machine."""
+    """Inputs by the index of the cycle in which they enter the state machine."""
     (cycles,) = np.nonzero(trace[MET] != NOTHING)
     accepted = cycles - trace[MET].take(cycles)
     is_here = accepted >= 0
@@ -166,7 +165,7 @@ def show_fields(levels: Mapping[str, Any]) -> str:
 
 
 def show_plain(levels: Mapping[str, Any]) -> str:
-    """The same without ``last``, which a table shows separately."""
+    """Like :func:`show_fields`, but without ``last``, which a table shows separately."""
     return show_fields({name: level for name, level in levels.items() if name[2:] != "last"})
 
 
@@ -176,7 +175,7 @@ def _offered(trace: Trace, side: str, place: int) -> Fields:
 
 
 def shown_output(trace: Trace, subject: Subject, place: int) -> str:
-    """The output at the pins in a cycle, in readable form; empty if there is none."""
+    """The output at the pins in a cycle, for humans; empty if there is none."""
     row = _offered(trace, "o", place)
     if not row:
         return ""
@@ -190,7 +189,7 @@ def _with_remarks(shown: str, last: bool, waits: bool) -> str:
 
 
 def _in_lines(shown: str) -> str:
-    """Wrap to :data:`WIDEST`, between members of a list, or else between words."""
+    """Wrap to :data:`WIDEST`: between members of a list, or between words if it is no list."""
     if len(shown) <= WIDEST:
         return shown
     fixed = shown.replace(" ", NO_BREAK).replace(f",{NO_BREAK}", ", ") if ", " in shown else shown

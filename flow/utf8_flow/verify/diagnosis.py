@@ -13,11 +13,11 @@ from utf8_sim.stimulus import LAST, Table
 from utf8_sim.trace import RESET, Columns, Trace, expand_lane_mask
 
 MAX_VALUES, MAX_SAID = 32, 200
-"""Maximum numbers of values of a text, and of characters of CPython's result, that are shown."""
+"""Maximum number of values of a text, and of characters of CPython's result, in a report."""
 
 
 def broken_rule(engine: Engine, found: Found) -> str:
-    """The rule that the hardware broke in the first cycle of a difference."""
+    """The rule that the hardware broke in the cycle of a difference."""
     after = "after a reset in mid-run, " if found.trace[RESET].any() else ""
     try:
         return after + _rule(engine, found)
@@ -51,7 +51,7 @@ def _waits(trace: Trace) -> bool:
 
 
 def _outputs(engine: Engine, columns: Columns) -> list[bytes]:
-    """Outputs in a form that can be compared; don't-care fields are zero."""
+    """Outputs as bytes, to compare them; don't cares are zero."""
     columns = {pin.name: columns[pin.name] for pin in engine.interface.outputs}
     for name, where in engine.component.matters.items():
         columns[name] = columns[name] * expand_lane_mask(columns[where] != 0, columns[name])
@@ -61,7 +61,7 @@ def _outputs(engine: Engine, columns: Columns) -> list[bytes]:
 
 
 def _between(model: list[bytes], hardware: list[bytes]) -> str:
-    """How the outputs of the hardware differ from those of the golden model."""
+    """Describe the difference between the outputs of the hardware and of the golden model."""
     pairs = enumerate(zip(model, hardware, strict=False))
     shorter = min(len(model), len(hardware))
     first = next((n for n, (ours, theirs) in pairs if ours != theirs), shorter)
@@ -74,7 +74,7 @@ def _between(model: list[bytes], hardware: list[bytes]) -> str:
 
 
 def _drained(engine: Engine, found: Found) -> Trace:
-    """Run the design with a stimulus, and then without input and with a ready consumer."""
+    """Run the design with a stimulus, then with an idle input and a ready consumer."""
     columns = {}
     for name, column in found.table.columns.items():
         rest = np.zeros_like(column[:1]) if name != "o.ready" else np.ones_like(column[:1])
@@ -83,9 +83,9 @@ def _drained(engine: Engine, found: Found) -> Trace:
 
 
 def opinions(engine: Engine, trace: Trace) -> Iterator[str]:
-    """CPython's result for the text that is at the output in the last cycle.
+    """CPython's result for the text of the output in the last cycle.
 
-    Only for the rules of ``unicode``, which are those of CPython.
+    Only for the profile ``unicode``, whose rules CPython implements.
     """
     *_, life = trace.lives()
     items = life.inputs(is_item(life))

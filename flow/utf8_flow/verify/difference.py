@@ -1,4 +1,4 @@
-"""The report of a difference, or of a run that failed."""
+"""The report of a difference or of a failed run."""
 
 import os
 import shlex
@@ -29,27 +29,27 @@ from .run import Run, report_match
 from .waves import draw, write_wave
 
 AROUND = 16, 5
-"""Numbers of cycles that are shown: before a difference, and from its own cycle on."""
+"""Number of cycles in the report: before a difference, and from its own cycle on."""
 
 KEPT_AROUND = 1024, 64
-"""The same for the cycles that are kept as a waveform."""
+"""Number of cycles in the waveform: before a difference, and from its own cycle on."""
 
 STIMULUS_FILE = "difference.json"
-"""File name of the shortest stimulus that shows a difference, next to the waveform."""
+"""File name of the shortest stimulus that shows a difference, in the waveform's folder."""
 
 MAX_SHOWN, MAX_TYPED = 64, 64
-"""Maximum numbers of cycles that are shown of the shortest stimulus, and values in a command."""
+"""Maximum number of cycles of the shortest stimulus in the report, and of values in a command."""
 
 VALUES_AROUND = 16, 4
-"""Numbers of values that are shown: accepted before a difference, and from its cycle on."""
+"""Number of values in the report: accepted before a difference, and from its cycle on."""
 
 
 def report_verdict(
     show: Console, run: Run, vcd: str | None, wave: str | None, folder: str | None = None
 ) -> None:
-    """Print the verdict and its explanation; raise `VerificationFailed` if something is wrong.
+    """Print and explain the verdict; raise `VerificationFailed` if something is wrong.
 
-    The stimulus of a difference is kept in ``folder``, by default that of ``vcd``.
+    The stimulus of a difference is written to ``folder``, by default the folder of ``vcd``.
     """
     if run.lockstep and run.lockstep.recent and run.wrong:
         _explain(show, run, run.lockstep, vcd, wave)
@@ -65,9 +65,9 @@ def report_verdict(
 def _explain(
     show: Console, run: Run, lockstep: Lockstep, vcd: str | None, wave: str | None
 ) -> None:
-    """Show the cycles around the difference, or around the last transfer before the design stopped.
+    """Show the cycles around the difference, or around the last transfer of a failed run.
 
-    Also write a waveform and a timing diagram, if they have file names.
+    Also write a waveform and a timing diagram, if file names for them are given.
     """
     engine, difference, recording = run.engine, lockstep.difference, lockstep.recording()
     if difference:
@@ -103,7 +103,7 @@ def _show_cycles(
     marked: int | None,
     idle: bool,
 ) -> None:
-    """Print some cycles, with ``idle`` also the values on an idle input."""
+    """Print the table of cycles; with ``idle``, also the values on an idle input."""
     print_lines(show, cycle_table(recording, engine, cycles, pins=True, marked=marked, idle=idle))
 
 
@@ -118,7 +118,7 @@ def _outputs(recording: Window, difference: Difference, engine: Engine) -> str:
 
 
 def _text_around(recording: Window, cycle: int, engine: Engine) -> str:
-    """The values accepted before a cycle and from it on, and their offset in the text."""
+    """The values accepted before and after a cycle, and their offset in the text."""
     values, ends, cycles = recording.inputs(engine.component)
     place = int(np.searchsorted(cycles, cycle))
     before, after = VALUES_AROUND
@@ -140,7 +140,7 @@ def digits(engine: Engine) -> int:
 
 
 def _report_shortest(show: Console, run: Run, lockstep: Lockstep, folder: str) -> None:
-    """Search for a shorter stimulus with the difference, explain it, print how to repeat it."""
+    """Search for a shorter stimulus with the difference, explain it, and print its command."""
     engine, difference = run.engine, lockstep.difference
     if lockstep.is_replay and difference:
         _explain_shortest(show, engine, Found(difference, lockstep.history.trace()))
@@ -191,7 +191,7 @@ def _explain_shortest(show: Console, engine: Engine, found: Found) -> None:
 
 
 def _keep(show: Console, found: Found, file: str, engine: Engine) -> str:
-    """Write a stimulus to a file; return the file's name, which is empty if that fails."""
+    """Write a stimulus to a file; return the file's name, or an empty string if that fails."""
     design = shlex.join(DesignSpec.of(engine.design).words)
     try:
         with open_output(file) as stream:
@@ -204,16 +204,16 @@ def _keep(show: Console, found: Found, file: str, engine: Engine) -> str:
 
 
 def _is_hidden(trace: Trace) -> bool:
-    """True if an idle input is not zero, or if there is a reset."""
+    """True if an idle input is not zero, or if reset is active in any cycle."""
     idle = trace[trace["i.valid"] == 0]
     payload = (idle[pin.name] for pin in trace.interface.inputs)
     return bool(trace[RESET].any() or any(column.any() for column in payload))
 
 
 def _eventful(found: Found) -> list[int]:
-    """The cycles with a reset, an active input or an output, and the last cycle.
+    """The last :data:`MAX_SHOWN` cycles with a reset, an active input or an output.
 
-    At most the last :data:`MAX_SHOWN`.
+    The last cycle is always included.
     """
     trace = found.trace
     marks = trace["i.valid"] | trace[RESET] | trace["o.valid"]
@@ -232,14 +232,14 @@ def _recorded(engine: Engine, found: Found) -> Window:
 
 
 def _values(engine: Engine, trace: Trace) -> tuple[np.ndarray, np.ndarray]:
-    """The values of accepted inputs and of one offered in the last cycle, and the ends of texts."""
+    """The values of accepted inputs and of an input offered in the last cycle; ends of texts."""
     items = trace.inputs(is_item(trace))
     values, counts = engine.component.values(items)
     return values, np.cumsum(counts)[items[LAST].view(bool)]
 
 
 def _contents(trace: Trace) -> str:
-    """The numbers of cycles, stalls, idle cycles and resets of a stimulus, in words."""
+    """Describe a stimulus: its number of cycles, stalls, idle cycles and cycles of reset."""
     counts = {
         "cycle": len(trace),
         "stall at the output": int((trace["o.ready"] == 0).sum()),
@@ -251,16 +251,17 @@ def _contents(trace: Trace) -> str:
 
 
 def simulation(subject: Subject, engine: str, *options: str) -> str:
-    """The command that simulates a design with some options."""
+    """The command that simulates a design with these options."""
     words = ["utf8-hdl", "simulate", *DesignSpec.of(subject.design).words]
     return shlex.join([*words, "--engine", engine, *options])
 
 
 def as_text(engine: Engine, found: Found) -> list[str]:
-    """The options for the values and stalls of a stimulus; empty if these do not suffice.
+    """The options for a stimulus as values and stalls; empty if they cannot express it.
 
-    A text ends after the last value. If it must not, another value is added. In cycles in which no
-    input can be accepted, a waiting input usually has the same effect as none, and needs no option.
+    On the command line, a text ends after the last value. If the text must not end there, another
+    value is added. In a cycle in which no input can be accepted, an offered input usually has the
+    same effect as an idle cycle; then the idle cycle needs no option.
     """
     trace, side = found.trace, found.difference.pin.partition(".")[0]
     values, ends = _values(engine, trace)

@@ -1,4 +1,4 @@
-"""The engine for a run: the one that the user names, or for `auto` the fastest for the work."""
+"""Choose the engine for a run: by name, or for `auto` the fastest installed one for the work."""
 
 import ctypes
 from contextlib import suppress
@@ -18,17 +18,17 @@ from .engines import ENGINES
 AUTO = "auto"
 
 WORTH_COMPILING = 1 << 13
-"""Inputs that Amaranth's simulator processes in about the time that compiling a design needs."""
+"""Number of inputs that Amaranth's simulator processes in the time it takes to compile a design."""
 
 WIDE = 256
-"""Width of an output above which a compiler needs minutes for the code that CXXRTL generates."""
+"""Output width in bits above which compiling CXXRTL's code takes minutes."""
 
 
 def prepare_engine(name: str, design: Any, inputs: int) -> tuple[Engine, str]:
-    """Prepare an engine for about ``inputs`` inputs; return it and a line that names it.
+    """Prepare an engine for about ``inputs`` inputs; return it and its name for the report.
 
-    For many inputs, ``auto`` is ``cxxrtl`` if a C++ compiler is installed, and for a wide design
-    ``verilator`` if that is installed, too.
+    For many inputs, ``auto`` selects ``cxxrtl`` if a C++ compiler is installed. For a wide design,
+    it prefers ``verilator`` if that is installed, too.
     """
     keep_freed_memory()
     if name == AUTO and inputs < WORTH_COMPILING:
@@ -56,7 +56,7 @@ def _made(name: str, design: Any) -> tuple[Engine, str]:
 
 
 def _compile_model(engine: Engine, inputs: int) -> None:
-    """Compile the golden model, or read it from the cache, before anything is compared."""
+    """Compile the golden model, or load it from the cache, before the comparison starts."""
     expect(inputs)
     with suppress(ModelError):  # the run reports it
         Golden(engine).expected(Trace(engine.interface, engine.interface.columns(0)))
@@ -65,8 +65,8 @@ def _compile_model(engine: Engine, inputs: int) -> None:
 def keep_freed_memory() -> None:
     """Make the C library keep memory that numpy frees, for the next array.
 
-    If it were returned to the system after each window, every 4 kB would cost a page fault when
-    needed again, which is a third of the time of a comparison. Only glibc has these parameters.
+    If it returned the memory to the system after each window, reusing it would cost a page fault
+    for every 4 kB: a third of the time of a comparison. Only glibc has these parameters.
     """
     trim_threshold, mmap_threshold = -1, -3
     with suppress(AttributeError, OSError, TypeError):

@@ -1,4 +1,4 @@
-"""The engines by name. Each is imported on use, so help and errors are printed immediately."""
+"""The engines by name. They are imported on use, so help and usage errors appear at once."""
 
 from collections.abc import Callable
 from functools import partial
@@ -44,31 +44,31 @@ ENGINES: "dict[str, Callable[[Any], Engine]]" = {
     "icarus": partial(_from_verilog, "icarus:IcarusEngine"),
     **{f"gates-{family}": partial(_gate_level, family) for family in FAMILIES},
 }
-"""Functions that make the engines, by name; the argument is the design."""
+"""Functions that create the engines, by name; the argument is the design."""
 
 
 def engine(name: str, design: Any) -> "Engine":
-    """A simulator with a design in it, for :func:`utf8_sim.simulate` and :func:`utf8_sim.compare`.
+    """A simulator of a design, for :func:`utf8_sim.simulate` and :func:`utf8_sim.compare`.
 
     Parameters
     ----------
     name : str
-        The name on the command line: ``amaranth``; ``cxxrtl`` and ``verilator``, compiled;
-        ``icarus``; ``gates-`` and the name of a device family, the netlist after synthesis.
+        The name on the command line: ``amaranth``; ``cxxrtl`` or ``verilator``, compiled engines;
+        ``icarus``; or, for the netlist after synthesis, ``gates-`` and a device family.
     design : wiring.Component
         The design.
 
     Returns
     -------
     Engine
-        The simulator, ready to be used any number of times.
+        The simulator. It can be used any number of times.
 
     Raises
     ------
     ValueError
         If no such engine exists.
     ToolError
-        If a package or a program that it needs is not installed, or fails.
+        If a required package or program is not installed, or fails.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def engine(name: str, design: Any) -> "Engine":
 
 
 def tools_of(name: str) -> list[str]:
-    """The packages and programs that an engine needs, besides those that all engines need."""
+    """The packages and programs that an engine needs in addition to the common ones."""
     if name.startswith("gates-"):
         return [YOSYS, "verilator"]
     return {"verilator": ["verilator"], "icarus": ["iverilog"]}.get(name, [])

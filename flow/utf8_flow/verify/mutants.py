@@ -1,4 +1,4 @@
-"""The mutation score of the checks: the number of mutants that they kill."""
+"""The mutation score: the number of mutants that the checks kill."""
 
 from collections import Counter
 
@@ -21,7 +21,7 @@ def mutation_score(
     modes: list[Mode],
     workers: Workers,
 ) -> bool:
-    """Run the checks on mutants of a design, and print the kills; true if no mutant survives."""
+    """Run the checks on mutants of a design, and print the score; true if no mutant survives."""
     name = spec.label
     with progress_bar() as progress:
         task = progress.add_task(f"{name}: making mutants", total=count)
@@ -51,7 +51,7 @@ def _tell(show: Console, mutants: Mutants, fates: dict[int, Fate], seed: int) ->
         say(show, f"{counts.total():>6}  killed {what}")
         for first, count in counts.most_common():
             say(show, f"{count:>12}  {first}")
-    say(show, f"{equivalent:>6}  proved to do the same as the design")
+    say(show, f"{equivalent:>6}  proved equivalent to the design")
     say(show, f"{len(survivors):>6}  survived", "red" if survivors else "green")
     for number in survivors:
         say(show, f"        {number}: {mutants.places[number - 1]}", "red")

@@ -1,4 +1,4 @@
-"""Tables of proof results, and theorems with the designs for which their steps are proved."""
+"""Tables of proof results, and theorems with the designs for which each step is proved."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ from ..markdown import table
 from .proof_results import UNDECIDED, Results, digest_of
 
 LANES = 8, 64
-"""Numbers of lanes in the tables for every component with lanes, also without results."""
+"""Numbers of lanes that the tables show for every component with lanes, even without results."""
 
 STATES = "proved at this version", "at an earlier version", "not tried", "did not end"
 NOW, BEFORE, UNTRIED, ENDLESS = range(len(STATES))
@@ -31,7 +31,7 @@ def theorem_of(spec: DesignSpec) -> str:
 
 
 def shown_designs(results: Results) -> list[DesignSpec]:
-    """The designs of the tables: tried by `prove`, with many lanes, or with results."""
+    """The designs in the tables: the designs of `prove`, wide ones, and designs with results."""
     laned = [name for name, entry in COMPONENTS.items() if "--lanes" in entry.command_line.options]
     wide = [DesignSpec(name, lanes=lanes) for name in laned for lanes in LANES]
     found = {*designs(), *small_designs(), *wide, *(result.spec for result in results)}
@@ -56,7 +56,7 @@ def _too_large(spec: DesignSpec) -> frozenset[str]:
 
 
 def state_of(results: Results, spec: DesignSpec, profile: str, name: str) -> tuple[int, str]:
-    """The state of a property of a design, and a table cell: its name, with time or verdict."""
+    """The state of a property of a design, and its table cell: the name with time or verdict."""
     result = results.get((spec, profile, name))
     if result is None:
         return UNTRIED, f"`{name}`" + " (too large)" * (name in _too_large(spec))
@@ -73,7 +73,7 @@ def state_of(results: Results, spec: DesignSpec, profile: str, name: str) -> tup
 def status_tables(results: Results, chosen: list[DesignSpec] | None) -> list[str]:
     """The state of every proof of the chosen designs, by default of all designs, in Markdown.
 
-    The table for `unicode` lists each property. The table for other profiles has only counts.
+    The table for `unicode` lists each property. The table for other profiles only has counts.
     """
     shown = shown_designs(results) if chosen is None else chosen
     rows: list[tuple[str, ...]] = [_row(results, spec) for spec in shown]
@@ -110,7 +110,7 @@ def _count(results: Results, spec: DesignSpec, profile: str) -> str:
 
 
 def theorem_lines(component: str | None, results: Results | None) -> list[str]:
-    """The theorems of a component, or of all, in Markdown."""
+    """The theorems of a component, or of all components, in Markdown."""
     names = [
         name
         for name in THEOREMS
@@ -135,7 +135,7 @@ def theorem_lines(component: str | None, results: Results | None) -> list[str]:
 
 
 def _proved(name: str, step: Step, results: Results | None, together: str) -> str:
-    """A step, with the designs for which it is proved, if that differs from ``together``."""
+    """A step, with the designs for which it is proved if they differ from ``together``."""
     if not step.by:
         return f"**Argument, not proved:** {step.text}"
     designs_of_step = ran(name, step.by, results)
@@ -156,7 +156,7 @@ def _names(properties: Iterable[str]) -> str:
 
 
 def ran(name: str, properties: Iterable[str], results: Results | None) -> str:
-    """The designs of a theorem for which all of some properties are proved."""
+    """The designs of a theorem for which all these properties are proved."""
     own = [each for each in properties if ": " not in each]
     if not own or results is None:
         return ""
@@ -172,7 +172,7 @@ def ran(name: str, properties: Iterable[str], results: Results | None) -> str:
 
 
 def _lanes(specs: list[DesignSpec]) -> str:
-    """The numbers of lanes of some designs of a theorem; empty if all have one by default."""
+    """The numbers of lanes of designs of a theorem; empty if all have one lane by default."""
     counts = Counter(spec.lanes for spec in specs)
     if set(counts) == {1} and COMPONENTS[specs[0].component].command_line.lanes == 1:
         return ""

@@ -1,4 +1,4 @@
-"""Results of proofs, kept in a JSON file over many runs."""
+"""Results of proofs, collected in a JSON file over many runs."""
 
 import json
 from collections.abc import Iterator
@@ -26,10 +26,10 @@ PACKAGES = frozenset({"utf8_hdl", "utf8_flow.formal"})
 """The packages whose code a digest covers."""
 
 WRITER = frozenset({"utf8_flow.export"})
-"""The package of the Verilog writer, which is also covered for the property `verilog`."""
+"""The package of the Verilog writer, which the digest also covers for the property `verilog`."""
 
 Key = tuple[DesignSpec, str, str]
-"""A design with the rules of `unicode`, a profile and a property, both by their names."""
+"""A design with the rules of `unicode`, the name of a profile, and the name of a property."""
 
 
 def digest_of(spec: DesignSpec, what: Property) -> str:
@@ -54,7 +54,7 @@ class Result:
     Parameters
     ----------
     spec : DesignSpec
-        The design, with the rules of `unicode`, whatever rules it was tried with.
+        The design, with the rules of `unicode`; ``profile`` has the rules of the attempt.
     profile, name : str
         The names of the profile and of the property.
     verdict : str
@@ -66,7 +66,7 @@ class Result:
     version, tool : str
         Versions of this package, and of the prover.
     digest : str
-        The digest of the code at the attempt. It is empty if it was not recorded.
+        The digest of the code at the attempt; empty if it was not recorded.
     """
 
     spec: DesignSpec
@@ -94,16 +94,16 @@ class Result:
         return self.verdict == PROVED
 
     def ran_out_of(self, limit: float) -> bool:
-        """True if the attempt was not decided within a time limit."""
+        """True if the attempt was undecided at this time limit."""
         return self.verdict == UNDECIDED and self.seconds >= limit
 
     def row(self) -> dict[str, Any]:
-        """The result, as JSON can hold it."""
+        """The result as a JSON object."""
         return self.spec.row() | {key: getattr(self, name) for key, name in _KEYS.items()}
 
     @classmethod
     def of_row(cls, row: dict[str, Any]) -> "Result":
-        """The result of a row; a `KeyError`, `TypeError` or `ValueError` if the row is invalid."""
+        """The result from a JSON object; a `KeyError`, `TypeError` or `ValueError` if invalid."""
         spec = DesignSpec.of_row(row)
         _modules(spec)  # raises an error if no such design exists
         return cls(spec, *(row[key] for key in _KEYS))
@@ -114,7 +114,7 @@ _KEYS = {
     for field in fields(Result)
     if field.name != "spec"
 }
-"""The keys of a row besides those of the design, and the attributes for them."""
+"""The attribute for each key of a JSON object, without the keys of the design."""
 
 
 class Results:
@@ -125,12 +125,12 @@ class Results:
     path : str
         The file.
     must_exist : bool
-        Refuse a file that does not exist.
+        True to refuse a file that does not exist.
 
     Raises
     ------
     UsageError
-        If the file holds something else, or is not a regular file.
+        If the file has other content, or is not a regular file.
     """
 
     def __init__(self, path: str, must_exist: bool = False) -> None:
@@ -155,7 +155,7 @@ class Results:
             results = [Result.of_row(row) for row in rows]
         except (KeyError, TypeError, ValueError, RecursionError):
             wanted = "choose a file that prove --json wrote, or a new one"
-            raise UsageError(f"{self._path!r} holds no results of proofs: {wanted}") from None
+            raise UsageError(f"{self._path!r} contains no results of proofs: {wanted}") from None
         self._results = {result.key: result for result in results}
 
     def __iter__(self) -> Iterator[Result]:

@@ -47,11 +47,11 @@ class Goal:
         return f"{self.spec.label}, {self.spec.rules}, {self.property.name}"
 
     def key(self) -> Key:
-        """The key of its result in the results of proofs."""
+        """The key of its result in :class:`Results`."""
         return replace(self.spec, profile=UNICODE), self.spec.rules, self.property.name
 
     def digest(self) -> str:
-        """The digest of the code that it covers."""
+        """The digest of the code that the proof depends on."""
         return digest_of(self.spec, self.property)
 
     def file_name(self) -> str:
@@ -62,9 +62,9 @@ class Goal:
 def choose_goals(
     chosen: list[DesignSpec], name: str | None, profiles: list[Profile], small: bool = False
 ) -> list[Goal]:
-    """The goals for some designs: one property, or all.
+    """The goals for the chosen designs and profiles: one property, or all.
 
-    With ``small``, the small designs are added for the profile ``unicode``.
+    ``small`` adds the small designs, for the profile ``unicode``.
     """
     wanted = [each.under(rules) for rules, each in product(profiles, chosen)]
     if small and UNICODE in profiles:
@@ -77,9 +77,9 @@ def choose_goals(
 
 
 def missing(goals: list[Goal], results: Results, limit: float) -> list[Goal]:
-    """The goals that are not proved for the current code, the cheapest first, by estimate.
+    """The goals that are not proved for the current code, sorted by estimated cost.
 
-    Goals that already ran out of this time limit, or a longer one, with this code are left out.
+    Goals that were already undecided for this code at the same or a longer time limit are left out.
     """
     left = []
     for goal in goals:
@@ -92,7 +92,7 @@ def missing(goals: list[Goal], results: Results, limit: float) -> list[Goal]:
 
 
 def _cost(goal: Goal, results: Results) -> tuple[bool, float]:
-    """The estimated cost, by the time of the last attempt, or else by the number of lanes."""
+    """The estimated cost: the time of the last attempt, or, if not tried, the number of lanes."""
     before = results.get(goal.key())
     if before:
         return not before.is_proved, before.seconds
@@ -109,7 +109,7 @@ def _names(goals: list[Goal]) -> list[str]:
 
 
 def scope(goals: list[Goal]) -> list[str]:
-    """Lines about the designs and profiles of some goals, and about what is left out."""
+    """Lines that list the designs and profiles of the goals, and the omitted properties."""
     rules: dict[DesignSpec, list[str]] = defaultdict(list)
     for goal in goals:
         design, profile, _ = goal.key()
@@ -145,10 +145,10 @@ def prove_all(
 ) -> bool:
     """Prove all goals, and show a counterexample to each property that fails.
 
-    The waveform of the first counterexample is named ``vcd``; the names of the others add the goal.
+    The waveform of the first counterexample is named ``vcd``; other names also contain the goal.
     The certificate of each proof is written to ``folder``, if given. ``limit`` is the time limit of
-    each property, in seconds. Each result is added to ``results``. The return value is true if all
-    goals are proved and, with ``folder``, certified.
+    each property, in seconds. Each result is added to ``results``. Returns true if all goals are
+    proved and, with ``folder``, certified.
     """
     wrong: list[tuple[Goal, Proof]] = []
     uncertified: list[Goal] = []
@@ -179,7 +179,7 @@ def prove_all(
             if folder:
                 write_certificate(folder / goal.file_name(), proof.certificate)
             progress.advance(task)
-    wrong.sort(key=lambda result: goals.index(result[0]))  # not in the order of completion
+    wrong.sort(key=lambda result: goals.index(result[0]))  # workers complete them in any order
     for goal, proof in wrong:
         say(show, f"{proof.verdict}: {goal}: {goal.property.statement}", "bold red")
         if proof.verdict == "UNDECIDED":
@@ -205,7 +205,7 @@ def prove_all(
 def write_certificate(path: Path, certificate: Certificate | None) -> None:
     """Write both files of a certificate, or neither; ``path`` has no extension.
 
-    Without a certificate, existing files are removed, because they belong to another proof.
+    Without a certificate, existing files are removed, because they belong to an earlier proof.
     """
     files = f"{path}.aag", f"{path}.inv"
     with interrupts_later():
@@ -219,12 +219,12 @@ def write_certificate(path: Path, certificate: Certificate | None) -> None:
 
 
 def _wave_name(vcd: str, goal: Goal) -> str:
-    """The name of the waveform of a counterexample that is not the first."""
+    """The name of the waveform of every counterexample except the first."""
     return f"{vcd.removesuffix('.vcd')}-{goal.file_name()}.vcd"
 
 
 def _show_counterexample(show: Console, goal: Goal, proof: Proof, vcd: str) -> None:
-    """Print the cycles of a run that contradicts a property, for each design; write waveforms."""
+    """Print the cycles of a counterexample for each design, and write waveforms."""
     last = len(proof.inputs) - 1
     cycles = plural(len(proof.inputs), "cycle")
     say(show, f"counterexample of {cycles} to {goal}, which fails in cycle {last}", "bold")
@@ -232,7 +232,7 @@ def _show_counterexample(show: Console, goal: Goal, proof: Proof, vcd: str) -> N
     if not proof.counterexample:
         print_lines(show, input_table(others, last))
     if cuts := [name for name in others[0] if name.startswith("cut")]:
-        say(show, f"free inside the design, by the property: {', '.join(cuts)}")
+        say(show, f"free variables inside the design, from the property: {', '.join(cuts)}")
     for name, run in proof.counterexample.items():
         say(show, name)
         _show_start(show, run)
@@ -260,7 +260,7 @@ def _show_counterexample(show: Console, goal: Goal, proof: Proof, vcd: str) -> N
 
 
 def _show_start(show: Console, run: DesignRun) -> None:
-    """Print the first register contents of a design, and its cycles without clock enable."""
+    """Print the initial register values of a design, and its cycles without clock enable."""
     if run.any_start:
         those = ", except:" if run.registers else ""
         say(show, f"the run begins in any state: the registers are as after reset{those}")
@@ -272,7 +272,7 @@ def _show_start(show: Console, run: DesignRun) -> None:
 
 
 def shown_subject(goal: Goal, run: DesignRun) -> Subject:
-    """The subject whose pins are shown; a part or a reference is shown field by field."""
+    """The subject whose pins are shown; a submodule or a reference is shown field by field."""
     subject, pins = Subject(goal.spec.make()), run.trace.interface
     if run.replays:
         return subject
@@ -292,7 +292,7 @@ def _field_by_field(component: Component) -> Component:
 
 
 def _expected(subject: Subject, run: DesignRun) -> Trace | None:
-    """The pins that the golden model expects, if the run begins in the initial state."""
+    """The pins expected by the golden model, if the run begins in the initial state."""
     if not run.replays:
         return None
     expected = Golden(subject).expected(run.trace)

@@ -1,4 +1,4 @@
-"""One stimulus, simulated next to the golden model until a difference or a failure."""
+"""Simulation of one stimulus next to the golden model, until a difference or a failure."""
 
 from collections.abc import Iterator
 
@@ -16,7 +16,7 @@ class Run:
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
-        #: Cycles that were compared.
+        #: Number of cycles compared.
         self.cycles = 0
         self.lockstep: Lockstep | None = None
         #: The error that ended the simulation.
@@ -24,7 +24,7 @@ class Run:
 
     @property
     def wrong(self) -> str:
-        """The difference or the failure in words; empty if there is none."""
+        """Describe the difference or the failure; empty if there is none."""
         if self.failure:
             return f"{self.failure.label}: {self.failure}"
         if self.lockstep and self.lockstep.difference:
@@ -32,7 +32,7 @@ class Run:
         return ""
 
     def simulate(self, stimulus: Stimulus | Table) -> Iterator[Window]:
-        """The cycles up to the end, or up to the first difference."""
+        """Simulate to the end or to the first difference; yield the cycles."""
         self.lockstep = Lockstep(self.engine, stimulus)
         try:
             for trace in self.lockstep:

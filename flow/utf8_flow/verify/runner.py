@@ -1,4 +1,4 @@
-"""The loop of every comparison: the units of a plan, in this process or in workers."""
+"""The main loop of a comparison: runs the units of a plan, in this process or in workers."""
 
 import io
 import math
@@ -29,18 +29,18 @@ from .state import SEQUENCES, Outcome, State, coverage_lines, coverage_of, seque
 HOUR = 3600.0
 
 Outcomes = Generator[tuple[int, Outcome], None, None]
-"""Numbers of units, with their outcomes."""
+"""Pairs of a unit's number and its outcome."""
 
 
 class Budget(NamedTuple):
-    """The limit of a run: cycles, including those of earlier runs; hours; or one unit."""
+    """The limit of a run: cycles, earlier runs included; hours; or a single unit."""
 
     cycles: int | None = None
     hours: float | None = None
     unit: int | None = None
 
     def units(self, plan: Plan, first: int) -> range:
-        """The units to run, if ``first`` is the next unit."""
+        """The units to run, from ``first`` on."""
         if self.unit is not None:
             return range(first, first + 1)
         stop = plan.units if self.cycles is None else -(-self.cycles // plan.cycles)
@@ -52,10 +52,10 @@ class Budget(NamedTuple):
 
 
 class Observer(Protocol):
-    """A recorder of the cycles that are simulated in this process."""
+    """Records the cycles that are simulated in this process."""
 
     def open(self, files: ExitStack) -> None:
-        """Open its files. They are complete when ``files`` closes without an error."""
+        """Open the files. They are complete when ``files`` closes without an error."""
 
     def add(self, window: Window) -> None: ...
 
@@ -63,10 +63,10 @@ class Observer(Protocol):
 
 
 class Runner:
-    """A comparison: the units of a plan, in order, until all are done or a unit is wrong.
+    """A comparison: runs the units of a plan in order, until all are done or a unit is wrong.
 
-    Without ``workers`` the units run in this process. ``tokens`` is a file for the hardware's
-    output. ``observer`` gets the windows of the cycles that are simulated here.
+    Without ``workers``, the units run in this process. ``tokens`` is a file for the hardware's
+    output. ``observer`` receives the windows that are simulated in this process.
     """
 
     def __init__(
@@ -84,11 +84,11 @@ class Runner:
         self._tokens, self._observer = tokens, observer
         self._budget = budget or Budget()
         self.state = State(plan, state_file, self._budget.unit or 0)
-        #: The next unit, or the wrong unit, if one is wrong.
+        #: The next unit; if a unit is wrong, this unit.
         self._unit = self.state.next
         #: The last simulation in this process.
         self.run = Run(plan.simulator)
-        #: The difference or failure that a worker found in the unit.
+        #: The difference or failure that a worker reported for the unit.
         self._elsewhere = ""
 
     def compare(self, vcd: str, wave: str | None, *, keeps_state: bool = False) -> None:
@@ -96,7 +96,7 @@ class Runner:
         if self._units:
             say(self._show, self._plan.heading(self._unit))
         else:
-            say(self._show, f"units 0-{self._unit - 1} were compared before ({self.state.path})")
+            say(self._show, f"units 0-{self._unit - 1} were compared earlier ({self.state.path})")
         self.run_units()
         if self._wrong:
             self._explain(vcd, wave)
@@ -140,7 +140,7 @@ class Runner:
                     return
 
     def _here(self, units: range, lines: TextIO | None, progress: Progress) -> Outcomes:
-        """Outcomes of units in this process, up to a wrong unit."""
+        """Run units in this process, up to a wrong unit; yield their outcomes."""
         task = progress.add_task("", total=self._plan.inputs or 1)
         for self._unit in units:
             progress.update(task, description=self._plan.name(self._unit))
@@ -160,7 +160,7 @@ class Runner:
     def _by_workers(
         self, workers: Workers, units: range, progress: Progress, begin: float
     ) -> Outcomes:
-        """Outcomes of units in other processes, in order."""
+        """Run units in other processes; yield their outcomes in order."""
         is_timed = units.stop == ENDLESS
         task = progress.add_task(
             f"{self._plan.heading(units.start)}, on {workers}",
@@ -181,9 +181,9 @@ class Runner:
 
     @contextmanager
     def reported(self) -> Iterator[None]:
-        """On an interrupt, report what was compared, and end the command.
+        """On an interrupt, report the comparison so far, and end the command.
 
-        Once a difference or a failure is found, it is reported, whatever else fails.
+        A difference or a failure that was already found is reported even if another error follows.
         """
         try:
             yield
@@ -211,7 +211,7 @@ class Runner:
         raise Interrupted
 
     def _explain(self, vcd: str, wave: str | None) -> None:
-        """Show the difference. A unit that was wrong in a worker runs again in this process."""
+        """Show the difference. A unit that was wrong in a worker is run again in this process."""
         if self._elsewhere:
             say(self._show, "hardware and golden model differ")
         say(self._show, f"stimulus: {self._plan.name(self._unit)}, seed {self._plan.seed}")
@@ -253,7 +253,7 @@ def simulate_unit(
 
 
 def outcome_of(plan: Plan, has_lines: bool, unit: int) -> Outcome:
-    """Run a unit in any process, and return its outcome."""
+    """Run a unit in a worker process, and return its outcome."""
     outcome, lines = Outcome(), io.StringIO()
     wanted = lines if has_lines else None
     for _ in simulate_unit(Run(plan.simulator), plan, unit, outcome, wanted):
@@ -263,7 +263,7 @@ def outcome_of(plan: Plan, has_lines: bool, unit: int) -> Outcome:
 
 
 def in_order(results: Iterable[tuple[int, Outcome]], first: int) -> Outcomes:
-    """Sort outcomes by unit number, from ``first`` on, while they arrive in any order."""
+    """Yield outcomes in the order of their units, from ``first`` on; they arrive in any order."""
     early: dict[int, Outcome] = {}
     for number, result in results:
         early[number] = result

@@ -1,4 +1,4 @@
-"""The record of a run of ``simulate``: files, a summary, the first cycles."""
+"""The results of a run of ``simulate``: files, a summary, and the first cycles."""
 
 import os
 from collections.abc import Callable
@@ -25,7 +25,7 @@ from .runner import Runner
 from .waves import draw, open_wave
 
 SHORT_TEXT, FEW_BEATS = 64, 8
-"""Maximum numbers of bytes or beats for which every cycle is shown."""
+"""Maximum number of bytes, and of beats, at which every cycle is shown."""
 
 MAX_CYCLES_SHOWN = 256
 
@@ -33,8 +33,8 @@ MAX_CYCLES_SHOWN = 256
 class Recording:
     """The files and the summary of a simulation.
 
-    ``outputs`` has the file name of each option of the command that writes a file. ``drawn`` are
-    the cycles of the timing diagram.
+    ``outputs`` has a file name for each command-line option that writes a file. ``drawn`` are the
+    cycles of the timing diagram.
     """
 
     def __init__(self, engine: Engine, outputs: dict[str, str | None], drawn: range) -> None:
@@ -46,7 +46,7 @@ class Recording:
         self._writers: list[Callable[[Window], object]] = []
 
     def open(self, files: ExitStack) -> None:
-        """Open the files, except for the timing diagram; the summary writes the tokens."""
+        """Open the files, except the timing diagram. The summary also writes the tokens."""
         options = "--tokens", "--bytes", "--vcd"
         tokens, encoded, vcd = (self._outputs[option] for option in options)
         if tokens:
@@ -72,13 +72,13 @@ class Recording:
     def report_verdict(self, show: Console, runner: Runner, engine_line: str, vcd: str) -> None:
         """Print the output and the verdict, and draw the timing diagram.
 
-        The waveform around a difference is written to ``vcd``, unless ``--vcd`` writes all of it.
+        The waveform around a difference is written to ``vcd``, unless ``--vcd`` writes all cycles.
         """
         run, lanes = runner.run, self._engine.lanes
         with runner.reported():
             if run.wrong:
                 cycles = plural(run.cycles, "cycle")
-                say(show, f"stopped after {cycles}: what follows is only a part", "bold")
+                say(show, f"stopped after {cycles}: the results are incomplete", "bold")
             elif self._summary.inputs <= max(SHORT_TEXT, FEW_BEATS * lanes):
                 print_lines(show, self._table(run.cycles))
             print_lines(show, [*self.lines(), Text(f"engine      {engine_line}")])
@@ -93,7 +93,7 @@ class Recording:
             self._draw(wave, run.cycles)
 
     def _table(self, cycles: int) -> list[Text]:
-        """The cycles of a short text, with a line about omitted cycles."""
+        """The cycles of a short text, and the number of omitted cycles."""
         trace = self._beginning
         table = cycle_table(Window(0, trace, trace), self._engine)
         if not table:
@@ -107,7 +107,7 @@ class Recording:
         if not len(trace):
             raise WrongValue(
                 f"wave-cycles {drawn[0]}-{drawn[-1]} are after the end: "
-                f"there are cycles 0-{cycles - 1}"
+                f"the run has cycles 0-{cycles - 1}"
             )
         trace = trace[: max(1, active_cycles(trace))]
         draw(wave, Window(drawn.start, trace, trace), self._engine)

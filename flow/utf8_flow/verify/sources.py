@@ -1,4 +1,4 @@
-"""Sources of stimuli: plans of numbered units, each of which any process can run."""
+"""Sources of stimuli: plans of numbered units, which can run in any process."""
 
 import hashlib
 from abc import ABC, abstractmethod
@@ -25,23 +25,23 @@ from .engine_choice import keep_freed_memory
 from .engines import ENGINES
 
 LONGEST = 4
-"""Bytes of the longest text that :class:`Exhaustive` drives."""
+"""Maximum length of the texts of :class:`Exhaustive` in bytes."""
 
 SHARD = 1 << 18
-"""Texts in a unit of :class:`Exhaustive`."""
+"""Number of texts in a unit of :class:`Exhaustive`."""
 
 RATES = (0.0, 0.0, 0.05, 0.3, 0.7, 0.99)
-"""Stall probabilities of :class:`RandomUnits`: each side has one for some cycles, then another."""
+"""Stall probabilities of :class:`RandomUnits`; each side changes its probability now and then."""
 
 RESETS = (0.0,) * 15 + (1 / 512,)
-"""Probabilities of a reset cycle of :class:`RandomUnits`, each for some cycles."""
+"""Reset probabilities of :class:`RandomUnits`; the probability changes now and then."""
 
 ENDLESS = 1 << 62
-"""A number of units or cycles that no run reaches."""
+"""A number of units or cycles that exceeds every run."""
 
 
 class Counted(IntEnum):
-    """The counters besides cycles and values; each level includes the levels before it."""
+    """Counters in addition to cycles and values; each level includes the previous levels."""
 
     NOTHING = 0
     COVERAGE = 1
@@ -52,14 +52,14 @@ class Counted(IntEnum):
 class Plan(ABC):
     """Numbered units of stimuli for a design, and the name of the engine.
 
-    It can be sent to other processes, each of which makes its own simulator.
+    A plan can be sent to other processes, which create their own simulators.
     """
 
     spec: DesignSpec
     engine: str
     seed: int
     _: KW_ONLY
-    #: Cycles of a unit, at most.
+    #: Maximum number of cycles in a unit.
     cycles: int = ENDLESS
     counted: Counted = Counted.NOTHING
     #: True if every cover point must be hit.
@@ -70,7 +70,7 @@ class Plan(ABC):
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def on(self, simulator: Engine) -> "Plan":
-        """The same plan on an existing simulator: to elaborate a design may take seconds."""
+        """The same plan with an existing simulator, because elaboration may take seconds."""
         plan = replace(self, engine=simulator.name)
         vars(plan)["simulator"] = simulator
         return plan.about(simulator)
@@ -90,7 +90,7 @@ class Plan(ABC):
         return ENGINES[self.engine](self.subject.design)
 
     def identity(self) -> str:
-        """A digest of everything that the verdict depends on: the plan, the design, the checks."""
+        """A digest of everything that the verdict depends on: plan, design and checks."""
         digest = hashlib.sha256(repr((__version__, np.__version__, self)).encode())
         digest.update(design_rtlil(self.subject.design).encode())
         for package in ("utf8_sim", "utf8_flow"):
@@ -106,7 +106,7 @@ class Plan(ABC):
     @property
     @abstractmethod
     def inputs(self) -> int:
-        """Approximate number of inputs: of all units, or of one if units are endless."""
+        """Approximate number of inputs in all units; in one unit if the units are endless."""
 
     @abstractmethod
     def heading(self, first: int) -> str:
@@ -122,7 +122,7 @@ class Plan(ABC):
 
 @dataclass(frozen=True)
 class Campaign(Plan):
-    """A unit for each part in each mode. By default, the parts are those of the component."""
+    """A unit for each part in each mode. The default is the component's own campaign."""
 
     modes: Sequence[Mode]
     given: Sequence[Part] = ()
@@ -163,7 +163,7 @@ class Campaign(Plan):
 
 @dataclass(frozen=True)
 class Replay(Plan):
-    """One unit: a table, unchanged."""
+    """A single unit that replays a table."""
 
     table: Table
     units = 1
@@ -184,7 +184,7 @@ class Replay(Plan):
 
 @dataclass(frozen=True)
 class Exhaustive(Plan):
-    """Every text of ``length`` bytes, 1 to 4, for a component whose input is bytes."""
+    """Every text of ``length`` bytes, 1 to 4, for a component whose inputs are bytes."""
 
     length: int
     #: Probability of stalls at the input and at the output.
@@ -222,10 +222,10 @@ class Exhaustive(Plan):
 
 @dataclass(frozen=True)
 class RandomUnits(Plan):
-    """Units of random stimuli, without end.
+    """An endless sequence of units with random stimuli.
 
-    ``rates`` are the probabilities of stalls at the input and at the output. A probability that is
-    ``None`` changes between :data:`RATES`.
+    ``rates`` are the stall probabilities of input and output. ``None`` stands for a probability
+    that changes between :data:`RATES`.
     """
 
     rates: tuple[float | None, float | None] = (None, None)
@@ -259,7 +259,7 @@ class RandomUnits(Plan):
 
 
 def _random_stalls(rates: Sequence[float | None], *seed: int) -> list[Stalls]:
-    """Stalls at the input and at the output, each with its probability or a changing one."""
+    """Stalls of input and output, each with a fixed or a changing probability."""
     return [
         ChangingStalls(RATES, (*seed, side)) if rate is None else RandomStalls(rate, (*seed, side))
         for side, rate in enumerate(rates, start=1)

@@ -1,4 +1,4 @@
-"""The counts of a comparison so far: the file from which it resumes, and the report."""
+"""The counts of a comparison so far: their report, and the file from which it resumes."""
 
 import base64
 import io
@@ -38,13 +38,13 @@ class Outcome:
     """Counts of one or more units."""
 
     cycles: int = 0
-    #: Values that were accepted.
+    #: Number of values accepted.
     values: int = 0
-    #: The first difference or failure, in words.
+    #: Description of the first difference or failure.
     wrong: str = ""
     #: The hardware's output as lines of JSON.
     lines: str = ""
-    #: Coverage by name: counters, or booleans that are true if something occurred.
+    #: Coverage by name: counters, or booleans that are true if a case occurred.
     counts: Columns = field(default_factory=dict)
 
     def add(self, other: "Outcome") -> None:
@@ -55,7 +55,7 @@ class Outcome:
             self.counts[name] = before + numbers  # of booleans: their disjunction
 
     def __getstate__(self) -> dict[str, Any]:
-        """Compact, for other processes and files."""
+        """The state in a compact format, for other processes and files."""
         counts = io.BytesIO()
         np.savez_compressed(counts, **self.counts)  # type: ignore[arg-type]
         return {**vars(self), "counts": base64.b64encode(counts.getvalue()).decode()}
@@ -66,10 +66,10 @@ class Outcome:
 
 
 class State:
-    """The counts of the units from ``first`` to the one before ``next``, which have no difference.
+    """The counts of the units from ``first`` up to but not including ``next``.
 
-    They are kept in a file if ``path`` is given. A file that is not a state of the same plan is
-    refused.
+    These units had no difference. If ``path`` is given, the counts are kept in this file. A file
+    with the state of a different plan, or with other content, is refused.
     """
 
     def __init__(self, plan: Plan, path: str | None, first: int = 0) -> None:
@@ -94,14 +94,14 @@ class State:
                 raise ValueError("other options, or another version")
         except (OSError, ValueError, RecursionError) as error:
             raise WrongValue(
-                f"state {path!r} is not that of this comparison ({error}): remove it, or choose "
+                f"state {path!r} is not from this comparison ({error}): remove it, or choose "
                 "another"
             ) from error
         self.next = content["units"]
         self.total.__setstate__(content["total"])
 
     def add(self, outcome: Outcome, *, is_whole: bool = True) -> None:
-        """Count the next unit, which has no difference, or a part of it, which is not saved."""
+        """Add the next unit, which has no difference; a part of a unit is counted but not saved."""
         with interrupts_later():
             self.total.add(outcome)
             self.next += is_whole
@@ -137,7 +137,7 @@ def coverage_of(plan: Plan, state: State) -> Coverage:
 
 
 def coverage_lines(plan: Plan, state: State, *, is_whole: bool = True) -> list[Text]:
-    """The coverage, and the gaps in that of a complete campaign."""
+    """The coverage, and, after a complete campaign, the gaps."""
     if plan.counted < Counted.COVERAGE:
         return []
     engine, total, coverage = plan.simulator, state.total, coverage_of(plan, state)
@@ -145,10 +145,10 @@ def coverage_lines(plan: Plan, state: State, *, is_whole: bool = True) -> list[T
     lines = coverage_table(coverage, more, "NEVER" if is_whole and plan.is_campaign else "")
     if is_whole and plan.is_campaign:
         gaps = coverage.gaps()
-        met = f"every class met every {coverage.column}"
-        lines.append(Text(f"never met: {', '.join(gaps)}" if gaps else met))
+        met = f"every class occurred with every {coverage.column}"
+        lines.append(Text(f"not covered: {', '.join(gaps)}" if gaps else met))
     elif is_whole and not coverage.cells.any():
-        lines.append(Text("the input is empty: no more than the pins at rest was compared"))
+        lines.append(Text("the input is empty: only idle cycles were compared"))
     if SEQUENCES in total.counts:
         numbers = sorted({state.first, max(state.first, state.next - 1)})
         units = f"{'units' if numbers[1:] else 'unit'} {'-'.join(map(str, numbers))}"

@@ -1,4 +1,4 @@
-"""Files that show the levels of the pins: waveforms and timing diagrams."""
+"""Write waveforms and timing diagrams to files."""
 
 import os
 from collections.abc import Iterator
@@ -42,12 +42,12 @@ def open_wave(
 
 
 def draw(path: str, window: Window, subject: Subject) -> None:
-    """Write a timing diagram of some cycles as SVG."""
+    """Write a timing diagram of a window as SVG."""
     with open_output(path) as file:
         file.write(timing_diagram(window.actual, subject, window.first_cycle))
 
 
 def write_wave(vcd: str, window: Window, subject: Subject, golden: bool = True) -> None:
-    """Write the waveform of some cycles."""
+    """Write the waveform of a window."""
     with open_wave(vcd, subject, window.first_cycle, golden) as wave:
         wave.write(window)

@@ -1,4 +1,4 @@
-"""The specifics of each component: an entry of the registry, which its module registers."""
+"""The registry of components. The module of each component registers its entry."""
 
 from .component import COMPONENTS, Component, Row, component_of, register
 from .decoder import DECODER

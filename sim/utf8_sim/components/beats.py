@@ -31,7 +31,7 @@ from .component import Component, Levels
 from .headers import beat_promises
 
 MAX_TEXTS = 2048
-"""Texts of :meth:`InLanes.one_by_one`; if there were more, a sample of about this size is used."""
+"""Approximate maximum number of texts of :meth:`InLanes.one_by_one`; more texts are sampled."""
 
 RANDOM_KEEPS = 256
 
@@ -39,7 +39,7 @@ RATES = 0.0, 0.01, 0.2, 0.7
 """Probabilities of irregularities in random texts."""
 
 RARE = 1 / 4096
-"""A probability of irregularities at which texts are regular for many beats."""
+"""An additional probability, so low that most texts are regular for many beats."""
 
 BROKEN = 0.25
 """Probability that a piece of hostile texts breaks the rules of ``keep``."""
@@ -48,29 +48,30 @@ PLACES = 16
 """Entries of the output memory, or of each of its banks."""
 
 WIDE = 16
-"""Lanes up to which every lane without a byte is shown."""
+"""Maximum number of lanes at which every lane is shown, empty lanes included."""
 
 MAX_COLUMNS = 8
-"""Lanes up to which each has its own column in coverage; with more, the middle lanes share one."""
+"""Maximum number of columns of lanes in coverage. With more lanes, the middle ones share one."""
 
 FAR = 0, 1, 2, 3, 4, 7, 8, 15, 16, 31, 32, 63, 64, 127, 128, 255, 256, 257, 300
-"""Beats of a text before an event in it: around every carry of a beat counter."""
+"""Numbers of beats before an event in a text: around every carry of a beat counter."""
 
 BEATS = Bins((0, 1, 2, 4, 8, 16, 32, 64, 128, 255, 256, 257))
 """Bins of coverage for the number of beats before an event in a text."""
 
 KEEPS = "of no lane", "of all lanes", "of the first lanes", "with holes"
-"""Kinds of ``keep``. Only the first two are counted with one lane, the first three with two."""
+"""Kinds of ``keep``. With one lane, only the first two exist; with two lanes, the first three."""
 
 WORST = 512
-"""Beats at the start of hostile stimuli that break every rule, for engines' idle cycles."""
+"""Number of beats that break every rule, at the start of fuzzing; engines reuse them as idle
+values."""
 
 SIDES = 3
-"""Lanes at each end that always have a column of their own in coverage."""
+"""Number of lanes at each end that always have their own columns in coverage."""
 
 
 def campaign(design: Any, seed: int) -> list[Part]:
-    """The byte decoder's campaign in every lane; texts of all lengths; broken rules."""
+    """The byte decoder's campaign in every lane, texts of all lengths, and broken rules."""
     profile, lanes = design.profile, design.lanes
     encodings, starts = boundary_encodings(profile), beginnings(profile)
     classes = byte_classes(profile)
@@ -111,8 +112,8 @@ def far_texts(
 ) -> dict[str, Iterator[Piece]]:
     """Long texts with a late event, for beat counters.
 
-    ``wrong`` are errors. Each comes after many beats, with and without beats that break the rules
-    before it. One text has an error in every beat.
+    The events are the errors ``wrong``, each after many beats, and beats that break the rules. One
+    text has an error in every beat.
     """
     lanes, size = design.lanes, len(letter)
 
@@ -148,7 +149,7 @@ def far_texts(
 
 
 def right_text(size: int, characters: bytes, letter: bytes) -> bytes:
-    """``size`` bytes of whole characters."""
+    """``size`` bytes of well-formed text."""
     many, rest = divmod(size, len(characters))
     return characters * many + letter * (rest // len(letter))
 
@@ -160,14 +161,14 @@ def error_kinds(profile: Profile) -> set[ErrorKind]:
 
 
 CLOSE_BITS = 10
-"""Exponent up to which offsets around each power of two are tried in every mode."""
+"""Largest exponent for offsets next to each power of two, in every mode."""
 
 MIDDLE_BITS = 16
-"""Exponent up to which offsets half-way to the next power of two are tried, too."""
+"""Largest exponent for offsets half-way to the next power of two."""
 
 
 def far_bits(design: Any) -> int:
-    """Exponent up to which a long campaign has an error after each power of two."""
+    """Largest exponent for offsets at powers of two, in the first mode only."""
     return 20 if design.lanes >= 4 else 19
 
 
@@ -182,7 +183,7 @@ def first_errors(design: Any, characters: bytes, letter: bytes, wrong: bytes) ->
     def wrong_at(offset: int) -> Piece:
         return right_text(offset, characters, letter) + wrong, True
 
-    # A short text follows the far errors, to reveal an offset that is not cleared.
+    # A short text after each far error reveals an offset that is not cleared.
     far = (
         wrong_at(size)
         for bit in range(CLOSE_BITS + 1, far_bits(design) + 1)
@@ -205,7 +206,7 @@ def beats_of(data: np.ndarray, keep: np.ndarray, last: int = 0) -> Columns:
 
 
 def hostile(design: Any, generator: np.random.Generator, *more: bytes) -> Iterator[Piece]:
-    """Beats of hostile bytes and of ``more`` texts; see :func:`in_beats`."""
+    """Beats for fuzzing, with fragments of ``more`` texts; see :func:`in_beats`."""
     edges = bytes(edges_of(byte_classes(design.profile)))
     stock = b"".join([edges, *boundary_encodings(design.profile), *more])
     drawn = texts(bytes_of(design.profile, *more), generator)
@@ -239,7 +240,7 @@ def _worst(design: Any, generator: np.random.Generator, stock: bytes) -> Columns
 
 
 def _rows_of(stock: bytes, rows: int, lanes: int, first: int = 0) -> np.ndarray:
-    """Adjacent parts of ``stock`` from part ``first`` on; with more than 4 lanes, they overlap."""
+    """Consecutive parts of ``stock``, from part ``first`` on, which overlap if lanes exceed 4."""
     begins = (np.arange(rows) + first) * min(lanes, 4)
     return np.frombuffer(stock, np.uint8).take(
         begins[:, np.newaxis] + np.arange(lanes), mode="wrap"
@@ -247,9 +248,9 @@ def _rows_of(stock: bytes, rows: int, lanes: int, first: int = 0) -> np.ndarray:
 
 
 def hide(columns: Columns, stock: bytes, first: int = 0) -> None:
-    """Put bytes of ``stock``, lead bytes among them, into the lanes without a value.
+    """Put bytes of ``stock``, such as lead bytes, into the empty lanes of partial beats.
 
-    Every second incomplete beat is filled. A design must ignore these lanes.
+    Only every second partial beat is changed. A design must ignore these lanes.
     """
     keep = columns["i.keep"].reshape(len(columns[LAST]), -1)
     (rows,) = np.nonzero(~np.logical_and.reduce(keep, axis=1))
@@ -263,7 +264,7 @@ def hide(columns: Columns, stock: bytes, first: int = 0) -> None:
 
 
 def _with_empty_beats(lanes: int, some: Columns, generator: np.random.Generator) -> Columns:
-    """Insert empty beats after ends of texts: as the end of the text, or as a text of its own."""
+    """Insert empty beats after some texts: as the last beat of the text, or as an empty text."""
     rate = generator.choice(RATES)
     chosen = np.flatnonzero((some[LAST] != 0) & (generator.random(len(some[LAST])) < rate))
     where = np.insert(np.arange(len(some[LAST])), chosen + 1, chosen)
@@ -277,7 +278,7 @@ def _with_empty_beats(lanes: int, some: Columns, generator: np.random.Generator)
 
 
 def _break_rules(columns: Columns, generator: np.random.Generator) -> None:
-    """Drop values, ends of texts, and all values of a beat, at rates from `RATES` and `RARE`."""
+    """Clear random ``keep`` bits, ``last`` flags and whole ``keep`` fields."""
     for pin in ("i.keep", LAST):
         column, rate = columns[pin], generator.choice((*RATES, RARE))
         column[generator.random(column.shape) < rate] = 0
@@ -286,7 +287,7 @@ def _break_rules(columns: Columns, generator: np.random.Generator) -> None:
 
 
 class InLanes:
-    """Texts that begin in every lane, or in every lane in which a unit can begin.
+    """Shift texts so that they begin in every lane, or every lane in which a unit can begin.
 
     Parameters
     ----------
@@ -302,17 +303,17 @@ class InLanes:
         self._filler = filler
 
     def joined(self, texts: list[bytes]) -> list[bytes]:
-        """All texts as one, with a filler between them, in every lane."""
+        """Join the texts, with a filler between them; the result begins in every lane."""
         text = self._filler.join(texts)
         return [self._filler * start + text for start in self._starts]
 
     def in_every_place(self, texts: list[bytes]) -> list[bytes]:
-        """Repeat the texts, so that each beat has every number modulo `PLACES`."""
+        """Repeat the texts so that each beat is stored in every entry of the output memory."""
         length = sum(-(-len(text) // self._lanes) for text in texts)
         return [*texts, *[self._filler] * ((1 - length) % PLACES)] * PLACES
 
     def one_by_one(self, texts: list[bytes], most: int = MAX_TEXTS) -> list[bytes]:
-        """Each text alone in every lane, or a sample of about ``most`` of these."""
+        """Each text alone, in every lane; a sample of about ``most`` if there are more."""
         step = -(-len(self._starts) * len(texts) // most)
         places = product(self._starts, enumerate(texts))
         return [
@@ -321,7 +322,7 @@ class InLanes:
 
 
 def together(texts: list[bytes]) -> Iterator[Piece]:
-    """Join texts into few pieces: consecutive texts that are not empty become one piece."""
+    """Join consecutive texts into one piece; an empty text is a piece of its own."""
     for has_bytes, group in groupby(texts, key=bool):
         some = list(group)
         if has_bytes:
@@ -335,7 +336,7 @@ def together(texts: list[bytes]) -> Iterator[Piece]:
 def made_part(
     name: str, design: Any, pieces: Iterable[Piece], stock: bytes = b"", is_long: bool = False
 ) -> Part:
-    """A part whose inputs are computed once, not for each run. For ``stock`` see `hide`."""
+    """Create a part whose inputs are computed only once. For ``stock`` see :func:`hide`."""
     made = list(beats(pieces, Interface.of(name, design)))
     items = {pin: np.concatenate([some[pin] for some in made]) for pin in made[0]}
     if stock:
@@ -344,7 +345,7 @@ def made_part(
 
 
 def _every_length(design: Any) -> Iterator[Piece]:
-    """Characters of all lengths, cut anywhere; after a full last beat also with an empty beat."""
+    """Characters of all lengths, cut at any byte; a full last beat also with an empty one after."""
     longest = design.profile.longest_form
     characters = b"".join(encode_as(form_maximum(n) + 1) for n in range(1, longest))
     for length, others in product(range(3 * design.lanes + 1), range(4)):
@@ -356,7 +357,7 @@ def _every_length(design: Any) -> Iterator[Piece]:
 
 
 def broken_rules(design: Any, text: bytes, good: list[bytes], seed: int) -> Iterator[Piece]:
-    """Beats with holes, and beats that are not full in mid-text; then good texts."""
+    """Beats with holes, and partial beats in mid-text; well-formed texts after each."""
     generator, lanes = np.random.default_rng((seed, 1)), design.lanes
     one_lane, random = np.eye(lanes), generator.integers(0, 2, (RANDOM_KEEPS, lanes))
     keeps = np.concatenate([one_lane, 1 - one_lane, np.tri(lanes), random]).astype(np.uint8)
@@ -375,7 +376,7 @@ def broken_rules(design: Any, text: bytes, good: list[bytes], seed: int) -> Iter
 
 
 def kept(items: Columns) -> np.ndarray:
-    """Mask of the bytes, or other values, that beats have in ``i.data``."""
+    """Mask of the valid values in ``i.data``."""
     return expand_lane_mask(items["i.keep"] != 0, items["i.data"])
 
 
@@ -394,9 +395,10 @@ def columns_of(count: int) -> tuple[list[str], np.ndarray]:
 
 
 class BeatCoverage(Coverage):
-    """Bytes by class and by lane; in ``ends``, ends of texts by the number of bytes in the beat.
+    """Bytes by class and by lane; in ``ends``, texts by the number of bytes in their last beat.
 
-    Also bytes in lanes without ``keep``, and the beats before a text first breaks the rules.
+    It also counts bytes in lanes without ``keep``, and the beats of a text before its first broken
+    rule.
     """
 
     column = "lane"
@@ -450,7 +452,7 @@ class BeatCoverage(Coverage):
         self._is_broken = bool(in_last or (self._is_broken and not ended))
 
     def count_beats(self, items: Columns, numbers: np.ndarray) -> None:
-        """Count more about input beats, given their numbers in their texts."""
+        """Count other properties of input beats, given their numbers in their texts."""
 
     def met(self, trace: Trace) -> tuple[np.ndarray, np.ndarray]:
         items = trace.accepted()
@@ -460,7 +462,7 @@ class BeatCoverage(Coverage):
 
 
 def bytes_of_a_beat(lanes: int) -> list[str]:
-    """Labels for the numbers of bytes in a beat."""
+    """Labels for the number of bytes in a beat."""
     return [f"{count} bytes of a beat" for count in range(lanes + 1)]
 
 
@@ -473,14 +475,14 @@ def keep_kinds(keep: np.ndarray) -> np.ndarray:
 
 
 class TextBeats:
-    """Numbers of beats in their texts, for texts that come in parts."""
+    """Numbers the beats of each text, for texts that arrive in parts."""
 
     def __init__(self) -> None:
         self._before = 0
-        """Beats of the text that has not ended."""
+        """Number of beats of the unfinished text."""
 
     def numbers(self, last: np.ndarray) -> np.ndarray:
-        """For each beat, the number of beats of its text before it."""
+        """For each beat, the number of earlier beats of its text."""
         (ends,) = np.nonzero(last)
         begins = np.concatenate([[-self._before], ends + 1])
         sizes = np.diff(np.concatenate([[0], ends + 1, [len(last)]]))
@@ -489,7 +491,7 @@ class TextBeats:
 
 
 def show_beat(beat: Levels, side: str = "i", values: str = "bytes") -> str:
-    """Show the bytes of a beat. If it is wide, a count replaces the lanes after the last byte."""
+    """Show the bytes of a beat. In a wide beat, a count replaces the empty lanes at the end."""
     keeps, parts = as_list(beat[f"{side}.keep"]), as_list(beat[f"{side}.data"])
     size = len(parts) // len(keeps)
     lanes = zip((parts[n : n + size] for n in range(0, len(parts), size)), keeps, strict=True)
@@ -523,7 +525,7 @@ def show_slots(slots: Levels) -> str:
 
 
 def verdict(output: Levels) -> str:
-    """The verdict on a text, in its last beat; empty in other beats."""
+    """The verdict in the last beat of a text; empty in other beats."""
     if not output["o.last"]:
         return ""
     error, kind = output["o.error"], ErrorKind(output["o.kind"])

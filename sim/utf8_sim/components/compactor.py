@@ -39,7 +39,7 @@ from .report import BOOLEANS, Report, json_lines
 TIMING = Packing(stages=11, counted=7)
 
 MAX_LANES = 8
-"""Up to this number of lanes, all patterns of lanes are tried."""
+"""Maximum number of lanes at which all patterns of lanes are tried."""
 
 DENSITIES = 0.03, 0.2, 0.5, 0.8, 0.97
 """Probabilities that a lane has a value."""
@@ -47,7 +47,7 @@ DENSITIES = 0.03, 0.2, 0.5, 0.8, 0.97
 RANDOM_BEATS = 256
 
 MAX_ALIKE = 6
-"""Exponent of the maximum number of consecutive beats that are drawn with the same density."""
+"""Binary logarithm of the maximum number of consecutive beats with the same density."""
 
 MAX_EMPTY = 20
 """Consecutive beats without a value: more than the pipeline has stages."""
@@ -102,7 +102,7 @@ def campaign(design: Any, seed: int) -> list[Part]:
 
 
 def _some_patterns(made: _Beats) -> np.ndarray:
-    """Patterns with a value in lane 0. The other half of the patterns are their complements."""
+    """Patterns with a value in lane 0. Their complements are the other half of the patterns."""
     lanes = np.arange(made.lanes)
     if made.lanes <= MAX_LANES:
         numbers = np.arange(1, 1 << made.lanes, 2)
@@ -115,9 +115,10 @@ def _some_patterns(made: _Beats) -> np.ndarray:
 
 
 def _patterns(made: _Beats) -> Iterator[Piece]:
-    """Each pattern and its complement, which together fill a beat, after any number of values.
+    """Each pattern and its complement, after any number of values.
 
-    So with up to eight lanes, every pattern comes after every number of values.
+    The two fill a beat. With up to eight lanes, every pattern therefore occurs after every number
+    of values.
     """
     lanes, patterns = made.lanes, _some_patterns(made)
     counts = list(range(1, lanes + 1))
@@ -138,14 +139,14 @@ def _single(made: _Beats) -> Iterator[Piece]:
 
 
 def _full(made: _Beats) -> Iterator[Piece]:
-    """Full beats after any number of values, and before any number of values."""
+    """Full beats after and before any number of values."""
     for count in range(made.lanes + 1):
         keeps = [count, *[made.lanes] * 3, made.lanes - count]
         yield made.of([made.of_count(each) for each in keeps], last=1)
 
 
 def _empty(made: _Beats) -> Iterator[Piece]:
-    """Beats without a value in texts, between texts, and as texts."""
+    """Beats without a value: in texts, between texts, and as texts."""
     counts = 0, 1, made.lanes
     for empty, before, behind in product((1, 2, MAX_EMPTY), counts, counts):
         yield made.of([made.of_count(n) for n in (before, *[0] * empty, behind)], last=1)
@@ -154,7 +155,7 @@ def _empty(made: _Beats) -> Iterator[Piece]:
 
 
 def _every_length(made: _Beats) -> Iterator[Piece]:
-    """Values in adjacent lanes and in random lanes; the last beat with values and without."""
+    """Values in adjacent and in random lanes; the last beat with and without values."""
     lanes = made.lanes
     for length in range(3 * lanes + 1):
         whole, rest = divmod(length, lanes)
@@ -197,7 +198,7 @@ def _random(made: _Beats) -> Iterator[Piece]:
 
 
 def _empty_after_many(made: _Beats) -> Iterator[Piece]:
-    """Long texts, full or not, with late beats without a value."""
+    """Long texts of full or partial beats, with beats without a value near the end."""
     for number, many in enumerate(FAR):
         count = made.lanes - number % 2 * (made.lanes // 2)
         yield made.of(np.broadcast_to(made.of_count(count), (many, made.lanes)))
@@ -206,7 +207,7 @@ def _empty_after_many(made: _Beats) -> Iterator[Piece]:
 
 
 def hostile(design: Any, generator: np.random.Generator) -> Iterator[Piece]:
-    """Random beats; groups of consecutive beats, of one or more, have a common density."""
+    """Random beats; in each group of one or more consecutive beats, the density is the same."""
     made = _Beats(design, generator)
     count = -(-PIECE // design.lanes)
     while True:
@@ -232,7 +233,7 @@ class CompactorCoverage(Coverage):
     """
 
     column = "number of values before it"
-    title = "values before it that wait"
+    title = "pending values before it"
 
     def __init__(self, engine: Any) -> None:
         self.lanes = engine.design.lanes
@@ -247,7 +248,7 @@ class CompactorCoverage(Coverage):
 
     def begin_again(self) -> None:
         super().begin_again()
-        self._of_text = 0  # values of the text that has not ended
+        self._of_text = 0  # values of the unfinished text
         self._input_beats = TextBeats()
 
     def count_life(self, trace: Trace) -> None:
@@ -333,7 +334,7 @@ _BEAT = '{"values": %s, "last": %s}\n'
 
 
 def values_in_hex(text: str, design: Any) -> Piece:
-    """Beats of a text that is given lane by lane; lanes may be empty."""
+    """The beats of a text from a list with a value, or an empty lane, for each lane."""
     words = hex_words(text)
     lanes = max(1, -(-len(words) // design.lanes)) * design.lanes
     data, keep = np.zeros(lanes, dtype=np.uint64), np.zeros(lanes, dtype=np.uint8)
@@ -342,8 +343,8 @@ def values_in_hex(text: str, design: Any) -> Piece:
             continue
         if not re.fullmatch("[0-9A-Fa-f]+", word) or int(word, 16) >> design.width:
             raise UsageError(
-                f"--hex takes hexadecimal values of {plural(design.width, 'bit')}, {EMPTY} for an "
-                f"empty lane, and / between texts, not {word!r}"
+                f"--hex expects hexadecimal values of {plural(design.width, 'bit')}, {EMPTY} for "
+                f"an empty lane, and / between texts, not {word!r}"
             )
         data[lane], keep[lane] = int(word, 16), 1
     beats = lanes // design.lanes
@@ -394,17 +395,15 @@ class CompactorComponent(BeatComponent):
         return ""
 
     def from_bytes(self, text: Iterator[Piece], design: Any) -> Iterator[Piece]:
-        """Bytes as values, which must be wide enough."""
+        """The bytes of texts as values; a `UsageError` if a byte does not fit."""
         for piece in text:
             if not isinstance(piece, dict) and max(piece[0], default=0) >> design.width:
                 bits = plural(design.width, "bit")
-                raise UsageError(
-                    f"values of {bits} are too narrow for these bytes: --hex takes others"
-                )
+                raise UsageError(f"values of {bits} are too narrow for these bytes: use --hex")
             yield piece
 
     def example(self, design: Any) -> Piece:
-        """Three beats; each third lane is empty."""
+        """Three beats, in which every third lane is empty."""
         mask = (1 << design.width) - 1
         words = (f"{n & mask:X}" if n % 3 else EMPTY for n in range(1, 3 * design.lanes + 1))
         return values_in_hex(" ".join(words), design)

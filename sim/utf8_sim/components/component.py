@@ -22,10 +22,10 @@ from ..trace import Columns, Interface, expand_lane_mask
 from .report import Report
 
 EXAMPLE = "é€😀A\udce2\udc82B"
-"""A text whose surrogates are single bytes of UTF-8, or ill-formed UTF-16."""
+"""A text with surrogates: bytes of ill-formed UTF-8 (surrogateescape), or ill-formed UTF-16."""
 
 Levels = Mapping[str, Any]
-"""Levels of an input's or an output's fields, by the names of their pins; lists for arrays."""
+"""Values of the fields of an input or an output, by the names of their pins; lists for arrays."""
 
 OwnValues = Mapping[str, Any]
 """Values of a component's own options, by their names."""
@@ -33,7 +33,7 @@ OwnValues = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Row:
-    """A row of a timing diagram: its name, and the label of an output."""
+    """A row of a timing diagram: its name, and a function that labels an output."""
 
     name: str
     label: Callable[[Levels], str]
@@ -49,7 +49,7 @@ class Component(ABC):
     #: Name of the class of its gateware, in lower case.
     name: str
 
-    #: The entry for designs with more than one lane, if it is not this one.
+    #: The entry for designs with more than one lane, if they need another.
     laned: "Component | None" = None
 
     # --- gateware -------------------------------------------------------------------------------
@@ -57,8 +57,8 @@ class Component(ABC):
     #: Makes a design from a profile, ``compact=True``, ``lanes=N`` and the component's own options.
     make: Callable[..., Any]
 
-    #: The module with its ``PROPERTIES``: of the pipelined variant (``False``), and of the compact
-    #: variant (``True``). It is imported only for proofs.
+    #: The module with its ``PROPERTIES``, by variant: pipelined (``False``), compact (``True``). It
+    #: is imported only for proofs.
     formal: str = ""
 
     # --- golden model ---------------------------------------------------------------------------
@@ -69,14 +69,14 @@ class Component(ABC):
 
     @abstractmethod
     def timing(self, design: Any) -> Timing:
-        """The timing of a design: the cycles in which outputs are at the pins."""
+        """The timing of a design: the cycles in which outputs are valid."""
 
-    #: Output pins that are compared only where another pin is set, and that pin. A pin with a part
-    #: for each lane is compared in the lanes that are set.
+    #: Output pins that are don't cares while another pin is zero, and the other pin. With lanes,
+    #: this applies to each lane.
     matters: ClassVar[Mapping[str, str]] = {}
 
     def mask_dont_cares(self, expected: Columns, actual: Columns) -> Columns:
-        """The expected levels of output pins, with the actual levels for don't cares.
+        """The expected values of output pins; don't cares are replaced by the actual values.
 
         The selecting pin has one part for each lane; the compared pin may have several.
         """
@@ -113,11 +113,11 @@ class Component(ABC):
         return self.item
 
     def values(self, items: Columns) -> tuple[np.ndarray, np.ndarray]:
-        """The values of texts in some inputs, and the number of values in each input."""
+        """The values of texts in the inputs, and the number of values in each input."""
         first = next(iter(items.values()))
         return first, np.ones(len(first), dtype=np.intp)
 
-    # --- how inputs and outputs are shown -------------------------------------------------------
+    # --- display of inputs and outputs ----------------------------------------------------------
 
     item: str = "byte"
     result: str = "byte"
@@ -151,7 +151,7 @@ class Component(ABC):
         return ()
 
     def opinion(self, values: np.ndarray, design: Any) -> str:
-        """CPython's result for the values of a text, as a third opinion; empty if it has none."""
+        """CPython's result for the values of a text, for comparison; empty if it has none."""
         text = values.astype(np.uint8).tobytes()
         try:
             return ascii(text.decode())
@@ -161,14 +161,14 @@ class Component(ABC):
 
     # --- command line ---------------------------------------------------------------------------
 
-    #: The options that not every component has. For this project's components, they are declared
-    #: in :mod:`utf8_sim.command_line`.
+    #: The options besides the common ones. :mod:`utf8_sim.command_line` declares them for this
+    #: project's components.
     command_line: CommandLine = CommandLine()
 
-    #: Values of its own options, a design for each, that are tried when all designs are tried.
+    #: Values of its own options that are used, a design for each, when all designs are tried.
     tried: tuple[OwnValues, ...] = ({},)
 
-    #: Values of its own options, a design for each with few lanes, that are proved when all designs
+    #: Values of its own options that are used, a design with few lanes for each, when all designs
     #: are proved.
     proved_small: tuple[OwnValues, ...] = ()
 
@@ -184,12 +184,12 @@ class Component(ABC):
         return os.fsencode(text)
 
     def from_hex(self, text: str, design: Any) -> Piece:
-        """The text that is given with ``--hex``."""
+        """The inputs for the argument of ``--hex``."""
         try:
             return b"".join(map(bytes.fromhex, hex_words(text))), True
         except ValueError:
             raise UsageError(
-                f"--hex takes bytes of two hexadecimal digits, and / between texts, not {text!r}"
+                f"--hex expects bytes of two hexadecimal digits, and / between texts, not {text!r}"
             ) from None
 
     def from_bytes(self, text: Iterator[Piece], design: Any) -> Iterator[Piece]:
@@ -207,14 +207,14 @@ class Component(ABC):
         return []
 
     def example(self, design: Any) -> Piece:
-        """The text of the timing diagram: characters of all lengths, and a truncated one.
+        """The text of the timing diagram: characters of all lengths, one of them truncated.
 
-        With lanes it fills two beats and half of a third one.
+        With lanes, it fills two and a half beats.
         """
         return self.fit_example(EXAMPLE.encode(errors="surrogateescape"), design), True
 
     def fit_example(self, text: bytes, design: Any) -> bytes:
-        """A text, or as much of its repetition as two and a half beats have, if it has beats."""
+        """A text; with lanes, repeated or cut to two and a half beats."""
         size = -(-5 * design.lanes // 2) if hasattr(design, "lanes") else len(text)
         return (text * size)[:size]
 
@@ -223,12 +223,12 @@ class Component(ABC):
     #: The designs on the live page: their options, by their names there.
     live: ClassVar[Mapping[str, OwnValues]] = {}
 
-    #: True if the page may also have these designs with rules other than Unicode's.
+    #: True if the page offers these designs for profiles other than Unicode, too.
     has_live_rules: bool = True
 
 
 def hex_words(text: str) -> list[str]:
-    """The words of hexadecimal text; commas also separate them, and 0x and \\x may precede them."""
+    """The words of hexadecimal text. Commas separate them, too; prefixes 0x and \\x are removed."""
     return re.sub(r"\\x(?=[0-9A-Fa-f])|,|\b0[xX](?=[0-9A-Fa-f])", " ", text).split()
 
 
@@ -239,9 +239,9 @@ COMPONENTS: dict[str, Component] = {}
 def register(component: Component) -> Component:
     """Add a component. Its module must call this on import, because worker processes import it.
 
-    Raises `TypeError` if the component lacks a member without a default. Raises `ValueError` if the
-    name is taken, if it cannot be the name of a class in lower case, or if one of its own options
-    has another meaning in another component.
+    Raises `TypeError` if the component lacks a member that has no default. Raises `ValueError` if
+    the name is taken, if it cannot be the name of a class in lower case, or if another component
+    has a different option with the name of one of its own options.
     """
     for member in ("name", "make", "coverage"):
         if not hasattr(component, member):
@@ -251,7 +251,7 @@ def register(component: Component) -> Component:
             f"a component's name must be its class's in lower case: {component.name!r}"
         )
     if component.name in COMPONENTS:
-        raise ValueError(f"there is a component {component.name!r} already")
+        raise ValueError(f"a component {component.name!r} is already registered")
     for own in component.command_line.own:
         for other in own_options().values():
             if own != other and (own.name == other.name or own.option == other.option):
@@ -268,7 +268,7 @@ def register(component: Component) -> Component:
 def component_of(design: Any) -> Component:
     """The entry of a design, by the name of its class or of a base class.
 
-    A class that replaces a component without being derived from it has the component's name in
+    A class that replaces a component but is not derived from it must have the component's name in
     ``component_name``. Raises `LookupError` if no component is found.
     """
     classes = [base.__name__.lower() for base in type(design).__mro__]

@@ -39,7 +39,7 @@ COMPACT = Compact(spare=1, starts_late=True)
 
 
 def decoder_campaign(design: Any, seed: int) -> list[Part]:
-    """Boundaries, every bit of a value, classes of bytes, ends of texts, random hostile bytes."""
+    """Boundary values, every payload bit, byte classes, ends of texts, random hostile bytes."""
     profile = design.profile
     classes = byte_classes(profile)
     edges = edges_of(classes)
@@ -65,7 +65,7 @@ def decoder_campaign(design: Any, seed: int) -> list[Part]:
 
 
 class DecoderCoverage(Coverage):
-    """Bytes by class and by the state in which the state machine receives them.
+    """Bytes by class and by the state in which the decoder receives them.
 
     ``tokens`` counts tokens by kind (row) and length (column).
     """

@@ -28,14 +28,14 @@ from .report import BOOLEANS, LENGTHS, Beginning, Places, Report, json_lines
 RANDOM_VALUES = 1024
 
 LOW_HALVES = 0, 1, 0xD800, 0xDFFF, 0xFDD0, 0xFFFE, 0xFFFF
-"""The 16 low bits of the values that are tried in each plane."""
+"""The lower 16 bits of the values that are tried in each plane."""
 
 PIPELINED = Serial(before=3, after=2)
 COMPACT = Compact(spare=0, starts_late=True)
 
 
 def value_classes(profile: Profile) -> list[range]:
-    """All values of an encoder's input, divided into classes of equal treatment."""
+    """All values of an encoder's input, divided where their treatment changes."""
     cuts = {form_maximum(length) + 1 for length in range(1, profile.longest_form)}
     cuts |= {0, profile.highest + 1, 1 << profile.utf32_width}
     if not profile.accept_surrogates:
@@ -46,14 +46,14 @@ def value_classes(profile: Profile) -> list[range]:
 
 
 def planes(profile: Profile) -> list[int]:
-    """The planes 0 to 16, each plane with one bit set, and the highest, if the input has them."""
+    """Planes 0 to 16, planes with one bit set, and the highest plane, if they fit the input."""
     width = profile.utf32_width - 16
     chosen = {*range(17), *(1 << bit for bit in range(width)), profile.highest >> 16}
     return sorted(plane for plane in chosen if plane < 1 << width)
 
 
 def encoder_campaign(design: Any, seed: int) -> list[Part]:
-    """Boundaries, every bit alone, all planes, pairs of classes and random values."""
+    """Boundary values, single bits, planes, pairs of classes, and random values."""
     profile = design.profile
     width = profile.utf32_width
     values = [value for value in boundary_values(profile) if value < 1 << width]
@@ -78,7 +78,7 @@ def encoder_campaign(design: Any, seed: int) -> list[Part]:
 
 
 def hostile(design: Any, generator: np.random.Generator) -> Iterator[Piece]:
-    """Values at boundaries, with stray bits, of all classes and sizes, and with any bits."""
+    """Boundary values, values with stray bits, of all classes, of all sizes, and random values."""
     profile, width = design.profile, design.profile.utf32_width
     boundaries = [value for value in boundary_values(profile) if value < 1 << width]
     kinds: list[list[Fragment]] = [
@@ -92,7 +92,7 @@ def hostile(design: Any, generator: np.random.Generator) -> Iterator[Piece]:
 
 
 class ValueCoverage(Coverage):
-    """Also values with a single bit set, and the `LOW_HALVES` in each of the `planes`."""
+    """Also counts values with a single bit set, and the `LOW_HALVES` in each of the `planes`."""
 
     def __init__(self, engine: Any) -> None:
         super().__init__(engine, value_classes(engine.profile))
@@ -164,7 +164,7 @@ _BYTE = '{"offset": %d, "byte": %d, "error": %s, "last": %s}\n'
 
 ANYTHING = replace(EXTENDED, accept_surrogates=True, accept_noncharacters=True)
 INPUTS = {32: replace(ANYTHING, longest_form=7, highest=0xFFFF_FFFF), 64: ANYTHING}
-"""Profile for decoding a text for an encoder, by input width: it accepts every value that fits."""
+"""Profiles to decode the input text of an encoder, by input width: they accept all values."""
 
 
 def encoded_by_cpython(values: np.ndarray) -> str:

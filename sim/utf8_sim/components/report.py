@@ -12,16 +12,16 @@ from ..tools.words import plural
 from ..trace import Columns, Trace
 
 FIRST_ERRORS = 5
-"""Offsets that a summary lists for each kind of error."""
+"""Maximum number of offsets in a summary, for each kind of error."""
 
 PREVIEW = 60
-"""Characters of a text that a summary shows."""
+"""Maximum number of characters of a text in a summary."""
 
 LENGTHS = 16
-"""Number of counters by length in bytes: more than the bytes of any character."""
+"""Number of counters by length in bytes; no character is longer than 15 bytes."""
 
 KEEP = "i.keep"
-"""The pin that marks the valid bytes, if inputs are beats."""
+"""The pin that marks the valid bytes of a beat."""
 
 BOOLEANS = np.array(["false", "true"], dtype=object)
 LABELS = np.array([*(json.dumps(kind.label) for kind in ErrorKind), "null"], dtype=object)
@@ -34,19 +34,19 @@ def json_lines(form: str, *columns: np.ndarray) -> str:
 
 
 def bytes_of(taken: Columns) -> np.ndarray:
-    """The bytes of some outputs; of beats, the valid bytes."""
+    """The bytes of the outputs; only the valid bytes of beats."""
     data = taken["o.data"]
     return data[taken["o.keep"] != 0] if "o.keep" in taken else data
 
 
 def active_cycles(trace: Trace) -> int:
-    """The number of cycles until nothing is offered on either side any more."""
+    """The number of cycles up to the last one in which an input or an output is valid."""
     active = np.flatnonzero(trace["i.valid"] | trace["o.valid"])
     return int(active[-1]) + 1 if active.size else 0
 
 
 def count_accepted(trace: Trace) -> int:
-    """The number of values accepted; of beats, the valid values."""
+    """The number of values accepted; only the valid values of beats."""
     accepted = trace.is_accepted
     return int(np.count_nonzero(trace[KEEP][accepted] if KEEP in trace.columns else accepted))
 
@@ -68,11 +68,11 @@ class Beginning:
 
 
 class Sizes:
-    """The number of values of each text, for texts that come in parts."""
+    """Counts the values of each text, for texts that arrive in parts."""
 
     def __init__(self) -> None:
         self._begun = 0
-        """Values of the text that has not ended."""
+        """Number of values of the unfinished text."""
 
     def ended(self, keep: np.ndarray, lasts: np.ndarray) -> np.ndarray:
         """The sizes of the texts that end in these beats."""
@@ -88,7 +88,7 @@ def count_lanes(keep: np.ndarray) -> np.ndarray:
 
 
 class Places:
-    """The number of positions, and the first positions, in the format ``form``."""
+    """Counts positions, and formats the first ones with ``form``."""
 
     def __init__(self, form: str = "%d") -> None:
         self.count = 0
@@ -105,18 +105,18 @@ class Places:
 
 
 class ErrorPlaces:
-    """Errors by kind: their number, and the positions of the first errors."""
+    """Counts errors by kind, and formats the positions of the first errors."""
 
     def __init__(self, form: str = "%d") -> None:
         self._by_kind = {kind: Places(form) for kind in ErrorKind}
 
     @property
     def count(self) -> int:
-        """The number of all errors."""
+        """The total number of errors."""
         return sum(places.count for places in self._by_kind.values())
 
     def add(self, kinds: np.ndarray, *numbers: np.ndarray) -> None:
-        """Add errors with their kinds and the numbers of their positions."""
+        """Add errors: their kinds, and the numbers of their positions."""
         for kind, places in self._by_kind.items():
             places.add(*(each[kinds == kind.value] for each in numbers))
 
@@ -130,12 +130,12 @@ class ErrorPlaces:
 
 
 def labels_or_null(is_error: np.ndarray, kinds: np.ndarray) -> np.ndarray:
-    """The kinds of errors in JSON, and null without an error."""
+    """The kinds of errors in JSON; null if there is no error."""
     return LABELS.take(np.where(is_error, kinds, len(ErrorKind)))
 
 
 def offsets_or_null(is_error: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """The offsets of errors in JSON, and null without an error."""
+    """The offsets of errors in JSON; null if there is no error."""
     return np.where(is_error, offsets.astype(object), "null")
 
 
@@ -143,12 +143,12 @@ class Report:
     """Counts the hardware's outputs, and writes them as lines of JSON to a file, if any."""
 
     def __init__(self, file: TextIO | None) -> None:
-        #: Bytes or code points that were accepted; and the number of beats, if inputs are beats.
+        #: Number of bytes or code points accepted; number of beats, if inputs are beats.
         self.inputs = self._beats = 0
         self._file = file
-        #: Cycles until nothing is offered any more; all cycles.
+        #: Cycles up to the last one with a valid input or output; all cycles.
         self._cycles = self._seen = 0
-        #: Characters, by their length in bytes.
+        #: Number of characters by length in bytes.
         self._lengths = np.zeros(LENGTHS, dtype=np.int64)
 
     def add(self, trace: Trace) -> None:

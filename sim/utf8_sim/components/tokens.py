@@ -1,4 +1,4 @@
-"""The report of decoders: tokens as lines of JSON, and a summary; and counts of tokens."""
+"""The report of the decoders, and their counts of tokens."""
 
 from typing import Any, TextIO
 

@@ -64,11 +64,11 @@ OUT_BEATS = Bins((1, 2, 4, 8, 16, 32, 64, 128))
 """Bins of coverage for the number of beats of an output text."""
 
 SWAPPED = {UTF_16: 0xFFFE, UTF_32: 0xFFFE_0000}
-"""A byte order mark in the other byte order, as a unit, by the bytes of a unit."""
+"""A byte order mark in the opposite byte order, as a unit, by unit size in bytes."""
 
 
 class Units:
-    """The parts of texts in the encoding scheme of the input."""
+    """Creates parts of texts in the encoding scheme of the input."""
 
     def __init__(self, design: Any) -> None:
         self.size = UNIT_BYTES[design.source]
@@ -80,7 +80,7 @@ class Units:
         return value.to_bytes(self.size, self.order)
 
     def text(self, value: int) -> bytes:
-        """The units of a value, which need not be a character."""
+        """The encoding of a value, which need not be a character."""
         if self.size == UTF_8:
             return encode_as(value)
         if self.size == UTF_32 or value < FIRST_OF_PAIRS:
@@ -95,7 +95,7 @@ class Units:
         return alone_in_order(int.from_bytes(unit, self.order) for unit in units)
 
     def cut(self, values: Any, ends: Any, generator: np.random.Generator) -> Piece:
-        """The bytes of some units; in some of the texts, the last unit is incomplete."""
+        """The bytes of units; in some of the texts, the last unit is incomplete."""
         size = self.size
         data = values.astype(f"{'<' if self.order == 'little' else '>'}u{size}").view(np.uint8)
         (last,) = np.nonzero(ends)
@@ -109,12 +109,12 @@ class Units:
 
     @property
     def highest(self) -> int:
-        """The highest value that a text may have."""
+        """The highest value that can occur in a text."""
         return 0xFFFF_FFFF if self.size == UTF_32 else 0x10FFFF
 
     @property
     def classes(self) -> list[range]:
-        """All units, cut where their meaning changes."""
+        """All units, divided where their meaning changes."""
         highest = min(self.highest, (1 << 8 * self.size) - 1)
         cuts = {0, 0x80, 0x800, HIGH.start, LOW.start, LOW.stop, NONCHARACTERS[0]}
         cuts |= {FIRST_OF_PAIRS, self.profile.highest + 1, 0x110000, highest + 1}
@@ -127,13 +127,13 @@ class Units:
 
     @property
     def boundaries(self) -> list[bytes]:
-        """Every value at a boundary."""
+        """The encodings of all boundary values."""
         values = {*boundary_values(self.profile), BOM, 0x10FFFE, 0x10FFFF, 0x110000, self.highest}
         return [self.text(value) for value in sorted(values) if value <= self.highest]
 
     @property
     def toggled(self) -> list[bytes]:
-        """Values with each of their bits inverted; in UTF-32 also values that are too high."""
+        """Encodings of values with one bit inverted; in UTF-32 also of values above the range."""
         values = {*toggled_values(self.profile)}
         if self.size == UTF_32:
             values |= {0x41 | 1 << bit for bit in range(7, 32)}
@@ -146,7 +146,7 @@ class Units:
 
     @property
     def errors(self) -> list[bytes]:
-        """Units that are errors, also when repeated; UTF-16 may have none."""
+        """Units that are errors on their own and when repeated; UTF-16 may have none."""
         if self.size == UTF_8:
             return [b"\xe1", b"\xff"]
         values = [HIGH[0], LOW[0]] * (not self.profile.accept_surrogates)
@@ -169,15 +169,15 @@ class Units:
 
     @property
     def starts(self) -> list[bytes]:
-        """Unfinished sequences before a unit: first, none; in UTF-16 also high surrogates."""
+        """Sequences that can be pending before a unit: none, and in UTF-16 a high surrogate."""
         high = [HIGH[0], HIGH[-1]] if self.size == UTF_16 else []
         return [b"", *map(self.unit, high)]
 
 
 def campaign(design: Any, seed: int) -> list[Part]:
-    """Texts as for all components with lanes, or their equivalents in UTF-16 and UTF-32.
+    """The campaign of all components with lanes, or its equivalent in UTF-16 and UTF-32.
 
-    Also lengths of the output, byte order marks, and reports of errors.
+    In addition: output texts of every length, byte order marks, and error reports.
     """
     units = Units(design)
     pieces: dict[str, Iterable[Piece]] = {
@@ -253,7 +253,7 @@ def _unit_texts(design: Any, units: Units, seed: int) -> dict[str, Iterable[Piec
 
 
 def _hostile(units: Units, seed: int) -> list[bytes]:
-    """Texts of units of random classes, of code points at boundaries, and of random bytes."""
+    """Texts of units of random classes, of boundary values, and of random bytes."""
     generator = np.random.default_rng((seed, 0))
     classes, boundaries, texts, size = units.classes, units.boundaries, [], 0
     while size < HOSTILE_UNITS:
@@ -274,9 +274,9 @@ def _hostile(units: Units, seed: int) -> list[bytes]:
 
 
 def hostile(design: Any, generator: np.random.Generator) -> Iterator[Piece]:
-    """Texts of characters, of units of random classes, of boundaries, of any units; cut anywhere.
+    """Texts of characters, units of random classes, boundary values and random units.
 
-    Many begin with a byte order mark, or consist of it.
+    They are cut at any byte. Many begin with a byte order mark, or consist of it.
     """
     units = Units(design)
     if units.size == UTF_8:
@@ -299,7 +299,7 @@ def hostile(design: Any, generator: np.random.Generator) -> Iterator[Piece]:
 
 
 def _every_length(design: Any, units: Units) -> Iterator[Piece]:
-    """Letters and pairs, cut anywhere; after a full last beat also with an empty beat."""
+    """Letters and pairs, cut at any byte; a full last beat also with an empty one after."""
     letter = units.unit(0x41)
     many = 3 * design.lanes
     for length, others in product(range(many + 1), range(2)):
@@ -311,7 +311,7 @@ def _every_length(design: Any, units: Units) -> Iterator[Piece]:
 
 
 def _holes(design: Any, text: bytes, good: list[bytes], seed: int) -> Iterator[Piece]:
-    """As :func:`.broken_rules`, but of each unit either all bytes are kept or none."""
+    """Like :func:`.broken_rules`, but ``keep`` has all bytes of a unit or none."""
     size = len(good[0])
     for piece in broken_rules(design, text, good, seed + 1):
         if isinstance(piece, dict):
@@ -323,7 +323,7 @@ def _holes(design: Any, text: bytes, good: list[bytes], seed: int) -> Iterator[P
 
 
 def _every_output(design: Any, units: Units) -> Iterator[Piece]:
-    """Texts for every length of the output: letters, also followed by a longer character."""
+    """Texts for every output length: letters, with and without a longer character at the end."""
     most = 3 * design.out_lanes // UNIT_BYTES[design.target]
     letter = units.unit(0x41)
     values = [value for value in (0xE9, 0x20AC, 0x1F600) if value <= design.profile.highest]
@@ -337,9 +337,9 @@ def _every_output(design: Any, units: Units) -> Iterator[Piece]:
 
 
 def _byte_order_marks(design: Any, units: Units) -> Iterator[Piece]:
-    """Marks at the beginning of texts, alone, twice, cut, in the other order, and elsewhere.
+    """Marks at the beginning of texts: alone, twice, cut, and in the opposite byte order.
 
-    For later beats see `_mark_in_every_beat`.
+    Also marks after a letter. For marks in later beats, see `_mark_in_every_beat`.
     """
     mark, letter = units.text(BOM), units.unit(0x41)
     texts = [mark, mark * 2, letter + mark, mark + letter, mark * 3 + letter * design.lanes]
@@ -361,7 +361,7 @@ def _byte_order_marks(design: Any, units: Units) -> Iterator[Piece]:
 def _mark_in_every_beat(design: Any, units: Units) -> Iterator[Piece]:
     """A byte order mark at the beginning of each beat of a long text.
 
-    In some of the beats, a counter of beats has the same value as in the first beat.
+    The text is so long that a counter of beats could wrap around to its first value.
     """
     mark, letter = units.text(BOM), units.unit(0x41)
     size = -(-len(mark) // design.lanes) * design.lanes
@@ -388,8 +388,8 @@ def _mark_behind(design: Any, mark: bytes, hole: int) -> Iterator[Piece]:
 class TranscoderCoverage(BeatCoverage):
     """Units by class and by index in the beat; in UTF-8, bytes by class and by lane.
 
-    ``errors`` counts texts without and with an error, ``rests`` texts by the number of units in
-    their last output beat, ``written`` units of the output by class.
+    ``errors`` counts texts with and without an error. ``rests`` counts texts by the number of units
+    in their last output beat. ``written`` counts output units by class.
     """
 
     def __init__(self, engine: Any) -> None:
@@ -462,7 +462,7 @@ class TranscoderCoverage(BeatCoverage):
         self._errors_after += OUT_BEATS.counts(with_error)
 
     def _of_reports(self, name: str, labels: Iterable[str]) -> np.ndarray:
-        """Cover points of a transcoder that reports errors."""
+        """Add cover points, if the transcoder reports errors."""
         return self.points(name, labels if self._reports else ())
 
     def _count_reports(self, taken: Columns, is_last: np.ndarray) -> None:
@@ -479,7 +479,7 @@ class TranscoderCoverage(BeatCoverage):
 
 
 def _units(data: np.ndarray, keep: np.ndarray, unit: str) -> tuple[np.ndarray, np.ndarray]:
-    """Units by beat and index, as numpy's type ``unit``, and a mask of the complete units."""
+    """Units by beat and index, with the numpy type ``unit``, and a mask of the complete units."""
     size = np.dtype(unit).itemsize
     shape = len(data), data.shape[1] // size
     units = np.ascontiguousarray(data).ravel().view(unit)
@@ -487,7 +487,7 @@ def _units(data: np.ndarray, keep: np.ndarray, unit: str) -> tuple[np.ndarray, n
 
 
 def _written(size: int, profile: Profile) -> list[range]:
-    """The units of ``size`` bytes that can be written, cut where their meaning changes."""
+    """The possible output units of ``size`` bytes, divided where their meaning changes."""
     highest = profile.highest
     if size == UTF_8:
         classes = [range(0x80), range(0x80, 0xC0), range(0xC2, 0xE0), range(0xE0, 0xF0)]

@@ -1,4 +1,4 @@
-"""The transcoder's report, encoding of texts from the command line, and Verilog header."""
+"""The transcoder's report and Verilog header, and the encoding of texts from the command line."""
 
 import os
 from typing import Any, TextIO
@@ -36,7 +36,7 @@ class TranscoderReport(Report):
         self._texts = self._beats_out = 0
         self._sizes, self._sizes_out = Sizes(), Sizes()
         self._lengths_in = np.zeros(0, dtype=np.int64)
-        """Lengths of the texts that have ended at the input and not yet at the output."""
+        """Lengths of the texts that have ended at the input but not yet at the output."""
         self._bytes = Beginning()
         self._wrong = Places()
         #: The number of errors, and first errors by kind, if the transcoder reports errors.

@@ -43,14 +43,14 @@ TIMING = Credit(stages=12)
 
 
 def validator_campaign(design: Any, seed: int) -> list[Part]:
-    """The campaign of components with lanes, and texts with a first error near or far."""
+    """The campaign of all components with lanes, and first errors at small and large offsets."""
     longest = design.profile.longest_form
     characters = b"".join(encode_as(form_maximum(n) + 1) for n in range(1, longest))
     return [*campaign(design, seed), *first_errors(design, characters, b"A", b"\xffA")]
 
 
 class VerdictCoverage(BeatCoverage):
-    """Also texts: in ``verdicts`` by kind, in ``wrong`` by the lane of the first error."""
+    """Also counts texts: in ``verdicts`` by kind, in ``wrong`` by the lane of the first error."""
 
     def __init__(self, engine: Any) -> None:
         super().__init__(engine)
@@ -70,7 +70,7 @@ class VerdictCoverage(BeatCoverage):
 
     def begin_again(self) -> None:
         super().begin_again()
-        self._empty_beats = 0  # of the text that has not ended, at the output
+        self._empty_beats = 0  # in the unfinished text at the output
 
     def in_flight(self, trace: Trace, before: int) -> int:
         accepted, taken = map(np.count_nonzero, (trace.is_accepted, trace.is_taken))
@@ -96,7 +96,7 @@ class VerdictCoverage(BeatCoverage):
 
 
 class ValidatorReport(Report):
-    """Verdicts on texts, which are numbered from the first."""
+    """Verdicts on texts, which are numbered from 0."""
 
     def __init__(self, file: TextIO | None) -> None:
         super().__init__(file)

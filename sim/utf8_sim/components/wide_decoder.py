@@ -1,4 +1,4 @@
-"""The entry of the decoder with lanes: part of the decoder's entry, not registered itself."""
+"""The entry of the decoder with lanes. It belongs to the decoder's entry; it is not registered."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ TIMING = Credit(stages=7)
 
 
 class SlotsCoverage(BeatCoverage):
-    """Also tokens, by slot in ``slots``, and in ``tokens`` by kind (row) and length (column)."""
+    """Also counts tokens: in ``slots`` by slot, in ``tokens`` by kind (row) and length (column)."""
 
     def __init__(self, engine: Any) -> None:
         super().__init__(engine)
@@ -44,7 +44,7 @@ class SlotsCoverage(BeatCoverage):
 
 
 class SlotsReport(TokenReport):
-    """The tokens of all slots with a token."""
+    """The tokens of all slots."""
 
     def _count(self, slots: Columns) -> None:
         has_token = slots["o.length"] != 0

@@ -1,4 +1,4 @@
-"""The engine with Amaranth's own simulator."""
+"""The engine that uses Amaranth's own simulator."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +13,7 @@ from .engine import EndDetector, Engine, Plan
 
 
 class AmaranthEngine(Engine):
-    """Amaranth's own simulator: the reference, and slow."""
+    """Amaranth's own simulator: the reference engine, and the slowest."""
 
     name = "amaranth"
     window = 4096
@@ -33,12 +33,12 @@ class AmaranthEngine(Engine):
 
 
 class _Simulated:
-    """A design in Amaranth's simulator. It is reused: creating it is as slow as ten short runs."""
+    """A design in Amaranth's simulator; reused, because creating it takes as long as ten runs."""
 
     def __init__(self, engine: Engine) -> None:
         self._interface, self._timing = engine.interface, engine.timing
         i, o = engine.design.i, engine.design.o
-        # Whole payloads, not their fields: the simulator is fast on signals, slow on slices.
+        # Whole payloads instead of fields: the simulator is fast on signals, slow on slices.
         top, domain = Module(), ClockDomain("sync")
         top.domains += domain
         top.submodules.design = engine.design
@@ -49,7 +49,7 @@ class _Simulated:
         self._signals = {name: Value.cast(signal) for name, signal in signals.items()}
         self._simulator = Simulator(top)
         self._simulator.add_clock(10e-9)
-        # A process, not a test bench: the pins change together, and settle once per cycle.
+        # A process instead of a test bench: pins change together, and settle once per cycle.
         self._simulator.add_process(self._drive)
         self._simulator.advance()  # until the process waits for a window
 

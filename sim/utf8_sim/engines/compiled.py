@@ -29,7 +29,7 @@ from .ports import Place, axi_places, stream_places
 from .sources import Sources
 
 WINDOW = 1 << 17
-"""Cycles in one window: enough for numpy to be efficient."""
+"""Number of cycles in a window: so large that numpy is efficient."""
 
 RUNTIME = "verilated", "verilated_threads"
 
@@ -38,7 +38,7 @@ C_TYPES: dict[Any, str] = {np.uint8: "uint8_t", np.uint32: "uint32_t", np.uint64
 # With default visibility, two loaded designs would share symbols of the same name.
 OPTIONS = ("-std=c++17", "-O3", "-DNDEBUG", "-shared", "-fPIC", "-fvisibility=hidden")
 
-# Without the first `clean`, two names of a constant register may contradict each other.
+# Without the first `clean`, two names of a constant register may have different values.
 RTLIL_TO_CXX = """\
 read_rtlil <<END_OF_RTLIL
 {rtlil}
@@ -52,13 +52,14 @@ write_cxxrtl -O6 -g0
 """
 
 COMMIT = r"if \((p_\w+)\.commit\(observer\)\) changed = true;", r"\1.curr = \1.next;"
-"""CXXRTL's commit of a register, and its replacement, which does not check for a change: the check
-is not needed, and processors mispredict its branch too often."""
+"""CXXRTL's commit of a register, and its replacement without the check for a change. The check is
+not needed, and processors often mispredict its branch."""
 
 
 UNSETTLED = r"^\t(?!\t)p_\w+\.next\b[^=\n]* = (?!value<)"
-"""CXXRTL's assignment of a combinational wire that is only visible in the next evaluation: the wire
-depends on itself, by other bits, or on a wire that is evaluated later.
+"""CXXRTL's assignment of a combinational wire that only becomes visible in the next evaluation.
+
+Such a wire depends on other bits of itself, or on a wire that is evaluated later.
 """
 
 
@@ -80,8 +81,8 @@ class CxxrtlEngine(Engine):
 class CxxrtlCode(NamedTuple):
     """A design as C++ from CXXRTL, driven by ``native/cxxrtl.cc``.
 
-    ``key`` is everything that it depends on. ``write`` writes it to a folder. ``arguments`` are
-    further arguments for the compiler.
+    ``key`` contains everything that the code depends on. ``write`` writes the code to a folder.
+    ``arguments`` are additional arguments for the compiler.
     """
 
     key: list[str | bytes]
@@ -93,7 +94,7 @@ _RTLIL: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
 
 
 def design_rtlil(design: Any) -> str:
-    """A component in RTLIL from Amaranth; cached, because a wide component needs seconds."""
+    """A component in RTLIL; cached, because the conversion of a wide component takes seconds."""
     if design not in _RTLIL:
         i, o = design.i, design.o
         state = [design.state] if hasattr(design, "state") else []
@@ -128,9 +129,9 @@ def cxxrtl_code(
 ) -> CxxrtlCode:
     """C++ of a design from CXXRTL.
 
-    ``package`` is the package whose Yosys writes the C++, ``key`` everything that the C++ depends
-    on. ``write`` generates it on demand, in a folder for its files. ``macros`` are arguments for
-    the compiler.
+    ``package`` is the package whose Yosys writes the C++. ``key`` contains everything that the C++
+    depends on. ``write`` generates it on demand, in a folder for its files. ``macros`` are
+    arguments for the compiler.
     """
     module = resources.files(package.replace("-", "_"))
     runtime = module / "share/include/backends/cxxrtl/runtime"
@@ -199,7 +200,7 @@ class VerilatorEngine(Engine):
             files = ["-Mdir", ".", "visible.vlt", "design.v"]
             files += sources.write(folder) if sources else []
             run_tool([verilator, *options, *files], folder=folder)
-            # Compiling one file is several times faster than one file for each class.
+            # One large file compiles several times faster than a file for each class.
             parts = sorted(file.name for file in folder.glob("Vdesign*.cpp"))
             (folder / "design.cc").write_text("".join(f'#include "{part}"\n' for part in parts))
             runtime = [_verilator_runtime(command, root, version, part) for part in RUNTIME]
@@ -220,7 +221,7 @@ def _verilator_includes(root: str) -> list[str]:
 
 
 def _verilator_runtime(command: list[str], root: str, version: str, part: str) -> Path:
-    """A part of Verilator's runtime as an object file, shared by all designs: slow to compile."""
+    """A part of Verilator's runtime as an object file. All designs share it: it compiles slowly."""
 
     def build(folder: Path) -> Path:
         source = ["-c", f"{root}/include/{part}.cpp", "-o", str(folder / "part.o")]
@@ -231,7 +232,7 @@ def _verilator_runtime(command: list[str], root: str, version: str, part: str) -
 
 
 def ports_header(interface: Interface, places: list[Place], access: Callable[[str], str]) -> str:
-    """C++ functions with which ``native/driver.h`` accesses a design's ports.
+    """The C++ functions that ``native/driver.h`` uses to access a design's ports.
 
     ``access`` returns the name of a port in the model.
     """
@@ -244,7 +245,7 @@ def ports_header(interface: Interface, places: list[Place], access: Callable[[st
         return f"get<{place.lowest}, {place.width}>(model.top.{access(place.port)})"
 
     def elements(pins: Sequence[Pin], columns: str) -> Iterator[tuple[Place, str]]:
-        """The parts of pins, each with the C++ expression of its level in the columns."""
+        """The parts of pins, each with the C++ expression for its value in the columns."""
         for place in places:
             if place.pin in pins:
                 column = f"{columns}[{pins.index(place.pin)}]"
@@ -272,7 +273,7 @@ def ports_header(interface: Interface, places: list[Place], access: Callable[[st
 
 
 def _compile(command: list[str], folder: Path, source: str, arguments: list[str]) -> Path:
-    """Compile the shared library of a design whose code is in a folder."""
+    """Compile a design's code in a folder to a shared library."""
     with driver(source) as code:
         output = ["-I", str(folder), "-o", str(folder / "design.so")]
         _run_compiler(command, folder, [*code, *arguments, *output])
@@ -292,7 +293,7 @@ def _run_compiler(command: list[str], folder: Path, arguments: list[str]) -> Non
 
 def _common_key(command: list[str]) -> list[str | bytes]:
     """The dependencies of every compiled design besides its code."""
-    # Not platform.platform(), which runs the first `uname` on PATH from the current folder.
+    # platform.platform() would run `uname`, which PATH might find in the current folder.
     machine = sys.platform, platform.machine(), *platform.libc_ver()
     return [*contents(NATIVE), *OPTIONS, *command, version_of(*command), *machine]
 
@@ -304,7 +305,7 @@ def _headers(folder: Path) -> tuple[bytes, ...]:
 
 @contextmanager
 def load(library: Path, interface: Interface) -> Iterator["Compiled"]:
-    """A simulation of a design in a shared library, at its first cycle after reset."""
+    """A simulation of the design in a shared library, in the first cycle after reset."""
     try:
         code = ctypes.CDLL(str(library))
     except OSError as error:

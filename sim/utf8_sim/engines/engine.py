@@ -1,4 +1,4 @@
-"""Simulation engines turn a stimulus into a trace; :mod:`utf8_sim.lockstep` checks the trace."""
+"""The base of the simulation engines, which run a stimulus on a design and record a trace."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterator
@@ -18,7 +18,7 @@ WATCHDOG = 96
 """Cycles without progress, while the consumer is ready, after which a design counts as hung."""
 
 BLOCK = 32
-"""Cycles of the blocks of a window. No run ends while each block accepts an input."""
+"""Number of cycles in a block of a window. A run cannot end while each block accepts an input."""
 
 assert 2 * BLOCK <= WATCHDOG
 
@@ -29,22 +29,22 @@ IDLE_ROWS = 512
 """Maximum number of payloads for idle cycles of each kind: random and hostile."""
 
 IDLE_ORDER = 4099
-"""Cycles after which the idle payloads repeat: a prime, so no multiple of another period."""
+"""Period of the idle payloads in cycles: a prime, so that it is no multiple of another period."""
 
 NATIVE = resources.files(__package__) / "native"
 """The sources that are compiled or interpreted together with a design."""
 
 
 class DesignError(Exception):
-    """The design broke a rule of its ports, so its simulation cannot continue.
+    """The design broke the stream protocol, so its simulation cannot continue.
 
-    It accepted no input for a long time although its consumer was ready, or it produces outputs
+    It accepts no input for a long time although its consumer is ready, or it produces outputs
     without end, or it drives X or Z.
 
     Attributes
     ----------
     label : str
-        The failure, in a word.
+        A word for the failure, for reports.
     """
 
     label = ""
@@ -59,7 +59,7 @@ class UndefinedError(DesignError):
 
 
 class ModelError(DesignError):
-    """The golden model failed, so nothing can be compared with it."""
+    """The golden model failed, so there is nothing to compare the design with."""
 
     label = "GOLDEN MODEL"
 
@@ -69,11 +69,11 @@ LOOKED_AT = RESET, "i.valid", "i.ready", "o.valid", "o.ready"
 
 
 class EndDetector:
-    """Detects the end of a run: all input is accepted and no more output follows, or a hang.
+    """Detects the end of a run: all input is accepted and all output taken, or the design hangs.
 
-    No more output follows if none appeared for the longest possible gap while the consumer was
+    All output has been taken if none is valid for the longest possible gap while the consumer is
     ready. If the run is ``over`` because the design hangs, ``hang`` is the reason. ``stuck`` counts
-    the cycles since an input was accepted in which progress was possible.
+    the cycles since the last accepted input in which progress was possible.
     """
 
     def __init__(self, timing: Timing) -> None:
@@ -87,7 +87,7 @@ class EndDetector:
         self._quiet = self.stuck = 0
 
     def note(self, levels: tuple[int, ...], more: bool) -> None:
-        """Process a cycle: its levels of :data:`LOOKED_AT`; ``more`` if input is left after it."""
+        """Process a cycle's values of :data:`LOOKED_AT`; ``more`` if input is left after it."""
         reset, offered, i_ready, o_valid, o_ready = levels
         if reset or (offered and i_ready):
             self.restart()
@@ -101,19 +101,20 @@ class EndDetector:
             self.hang = (
                 f"no input was accepted in {WATCHDOG} cycles with a ready consumer"
                 if more
-                else f"output still came {WATCHDOG} cycles after the last input"
+                else f"output is still produced {WATCHDOG} cycles after the last input"
             )
 
 
 class Plan(NamedTuple):
     """The stimulus of a simulation for ``len(gaps)`` cycles.
 
-    The producer stalls in cycles where ``gaps`` is true, the consumer where ``stalls`` is; reset is
-    active where ``resets`` is. ``items`` are the inputs that may be offered, from the first input
-    that was not accepted yet. In a cycle without an offer, the payload is the row of ``idle`` whose
-    number is in ``idle_rows``; with a negative number, it does not change.
+    The producer stalls in cycles in which ``gaps`` is true, the consumer in cycles in which
+    ``stalls`` is true; reset is active in cycles in which ``resets`` is true. ``items`` are the
+    inputs to offer, beginning with the first one not yet accepted. In an idle cycle, the payload is
+    the row of ``idle`` whose number is in ``idle_rows``; if the number is negative, the payload
+    does not change.
 
-    If the plan is ``exact``, each cycle has an item of its own, offered or not, accepted or not.
+    If the plan is ``exact``, each cycle has its own item, even if it is not offered or accepted.
     """
 
     gaps: np.ndarray
@@ -131,34 +132,34 @@ class Plan(NamedTuple):
 
 
 class Simulation(Protocol):
-    """A simulated design in its current cycle, with the producer and the consumer at its pins.
+    """A simulated design, with a producer at its input and a consumer at its output.
 
-    An input is offered unless the producer stalls; once offered, it stays until it is accepted.
+    An input is offered unless the producer stalls. Once offered, it is held until it is accepted.
     """
 
     def window(self, plan: Plan) -> Trace:
-        """Simulate the cycles of a plan, or fewer if the run ends in them."""
+        """Simulate the cycles of a plan; fewer if the run ends earlier."""
         ...
 
 
 class Engine(Subject, ABC):
-    """Simulates a design, its subject."""
+    """Simulates a design."""
 
     name: str
 
     window: int
-    """Cycles in one window of a trace; fewer for a design with lanes, or in a short run."""
+    """Maximum number of cycles in a window of a trace; fewer with lanes, or in a short run."""
 
     @abstractmethod
     def start(self) -> AbstractContextManager[Simulation]:
-        """A simulation at its first cycle after reset."""
+        """A simulation in its first cycle after reset."""
 
     def run(self, stimulus: Stimulus | Table) -> Generator[Trace, None, None]:
-        """Simulate from reset until all input is accepted and no more output follows.
+        """Simulate from reset until all input is accepted and all output is taken.
 
-        The run ends earlier after the cycles of the stimulus, if these are limited. All cycles of a
-        table are simulated. If the design hangs or drives X or Z, `DesignError` is raised after the
-        last window.
+        If the stimulus limits the number of cycles, the run ends there at the latest. Of a table,
+        all cycles are simulated. If the design hangs or drives X or Z, `DesignError` is raised
+        after the last window.
         """
         with self.start() as simulation:
             if isinstance(stimulus, Table):
@@ -198,7 +199,7 @@ class Engine(Subject, ABC):
             raise HangError(ending.hang)
 
     def idle_order(self, seed: int | tuple[int, ...]) -> np.ndarray:
-        """Number of the idle payload of each cycle; a third of them keep the payload before."""
+        """The row of the idle payload for each cycle; -1, in a third of them, for no change."""
         count = len(self.idle_payloads[LAST])
         order = np.random.default_rng(seed).integers(-count // 2, count, IDLE_ORDER)
         return order.clip(-1).astype(np.int32)
@@ -206,7 +207,7 @@ class Engine(Subject, ABC):
     def idle_at(
         self, given: Columns | None, order: np.ndarray, first: int, cycles: int
     ) -> tuple[Columns, np.ndarray]:
-        """Payloads for idle cycles, and their numbers in ``cycles`` cycles from ``first`` on."""
+        """Payloads for idle cycles, and the row for each of ``cycles`` cycles from ``first`` on."""
         idle = self.idle_payloads
         numbers = np.resize(np.roll(order, -first), cycles)
         if given is None or first >= len(given[LAST]):
@@ -219,9 +220,9 @@ class Engine(Subject, ABC):
 
     @cached_property
     def idle_payloads(self) -> Columns:
-        """Payloads for idle cycles: half of them hostile inputs, half random levels.
+        """Payloads for idle cycles: half of them inputs for fuzzing, half random bits.
 
-        Many look like valid inputs, because a design must ignore them.
+        Many look like valid inputs; a design must ignore them all.
         """
         generator = np.random.default_rng(0)
         pieces = self.component.hostile(self.design, generator)
@@ -234,26 +235,26 @@ class Engine(Subject, ABC):
         }
 
     def _window_for(self, inputs: "_Inputs") -> int:
-        """Cycles in one window of a run with some inputs."""
+        """Number of cycles in a window of a run with these inputs."""
         most = max(self.window // len(self.interface.inputs[0].parts), LEAST_WINDOW)
         few = len(inputs.upcoming(most)[LAST])
         return min(self.window, most, max(2 * few, LEAST_WINDOW))
 
     @staticmethod
     def _end(ending: EndDetector, trace: Trace, more: bool) -> int:
-        """The number of cycles that belong to the run. Only cycles that may end it are examined."""
+        """The number of cycles that belong to the run. It only examines cycles that may end it."""
         is_accepted = trace.is_accepted
         restarts = is_accepted | trace[RESET].view(bool)
         blocks = np.arange(0, len(trace), BLOCK)
         accepts = np.logical_or.reduceat(is_accepted, blocks)
-        # No run ends in a block that accepts an input if the blocks before and after it also do,
-        # and the counts that matter after it began in the next block.
+        # A run cannot end in a block that accepts an input if the blocks before and after it accept
+        # one, too. All counts that matter later then begin in the next block.
         accepts = np.concatenate([[ending.stuck <= BLOCK], accepts, [False]])
         is_looked_at = ~(accepts[:-2] & accepts[1:-1] & accepts[2:])
         stretch = np.cumsum(np.append(False, is_looked_at[1:] & ~is_looked_at[:-1]))
 
         last_accepted = np.flatnonzero(is_accepted)[-1:].tolist()
-        # If nothing is left, the last input was accepted in this window or before it.
+        # If no input is left, the last one was accepted in this window or earlier.
         none_left_from = len(trace) if more else (last_accepted or [0])[0]
         offered = trace["i.valid"].view(bool) | (np.arange(len(trace)) >= none_left_from)
         counts = restarts | (trace["o.ready"].view(bool) & offered)
@@ -274,7 +275,7 @@ class Engine(Subject, ABC):
 
 
 class _Inputs:
-    """The inputs that were not accepted yet, read on demand."""
+    """The inputs not accepted yet, read on demand."""
 
     def __init__(self, items: Iterator[Columns], interface: Interface) -> None:
         self._items = items

@@ -1,4 +1,4 @@
-"""The gate-level engine: a design as cells of a device, simulated with Yosys's cell models."""
+"""The gate-level engine: simulates the synthesised netlist with Yosys's models of its cells."""
 
 from pathlib import Path
 from typing import Any
@@ -9,9 +9,9 @@ from ..tools.cache import built
 from ..tools.yowasp import YOSYS, need_packages, package_versions, run_yowasp
 from .compiled import VerilatorEngine
 
-# Synthesis may store a register inverted, or remove unused bits. A trace shows the state, so its
-# register is an output during synthesis: an output keeps the levels of the source. (The attribute
-# `keep` does not ensure that, as of Yosys 0.70.)
+# Synthesis may invert a register or remove unused bits. A trace shows the state, so the state
+# register is an output during synthesis: outputs keep their values. (In Yosys 0.70, the attribute
+# `keep` does not ensure that.)
 _SYNTHESIZE = """\
 read_verilog input.v
 expose w:state
@@ -20,8 +20,8 @@ delete -output w:state
 write_verilog -noattr output.v
 """
 
-# A model is elaborated only if a cell needs it (-defer), which saves a minute. One file includes
-# another twice, with its models (-nooverwrite). A cell without a model is an error (-check).
+# -defer elaborates only the models that cells need, which saves a minute. -nooverwrite: a file of
+# models includes another file twice. -check: a cell without a model is an error.
 _REPLACE = """\
 read_verilog input.v
 read_verilog -defer -nooverwrite {models}
@@ -35,8 +35,8 @@ write_verilog -noattr output.v
 class GateLevelEngine(VerilatorEngine):
     """Yosys's netlist of the generated Verilog, compiled with Verilator.
 
-    ``synthesis`` is Yosys's pass for a device family, ``models`` its file with the models of the
-    family's cells. Registers start with the values that the device loads.
+    ``synthesis`` is Yosys's pass for a device family, and ``models`` Yosys's file with models of
+    the family's cells. Registers start with the values that the device loads.
     """
 
     def __init__(self, name: str, design: Any, verilog: str, synthesis: str, models: str) -> None:
@@ -46,9 +46,9 @@ class GateLevelEngine(VerilatorEngine):
 
 
 def netlist(design: Any, verilog: str, synthesis: str) -> str:
-    """Synthesise a design to Verilog that connects cells.
+    """Synthesise a design to a netlist in Verilog.
 
-    The state register keeps its name and its levels, which may cost some lookup tables.
+    The state register keeps its name and its encoding, which may cost some lookup tables.
     """
     return _run(_SYNTHESIZE, verilog, design, synthesis=synthesis)
 
@@ -65,7 +65,7 @@ def _run(script: str, verilog: str, design: Any, **settings: str) -> str:
     def build(folder: Path) -> Path:
         (folder / "input.v").write_text(verilog)
         (folder / "script.ys").write_text(commands)
-        # No warnings of tri-states: they are in models of pins, which are read but not needed.
+        # Tri-states occur only in models of device pins, which are read but not used: no warning.
         run_yowasp(YOSYS, "-q", "-w", "tri-state", "script.ys", folder=folder)
         return folder / "output.v"
 

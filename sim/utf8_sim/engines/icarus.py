@@ -22,10 +22,10 @@ from .ports import Place, axi_places
 from .sources import Sources
 
 WINDOW = 2048
-"""Cycles in one window: a tenth of a second."""
+"""Number of cycles in a window: simulated in about a tenth of a second."""
 
 FIELD = 64
-"""Bits with which a field of an item is transferred."""
+"""Bits for each field of an item in the data sent to the simulator."""
 
 STATE = "state"
 
@@ -34,7 +34,7 @@ MARK = "utf8-hdl:"
 
 
 class IcarusEngine(Engine):
-    """Verilog with AXI4-Stream ports, interpreted; the only engine with undefined levels."""
+    """Verilog with AXI4-Stream ports, interpreted; the only engine that simulates X and Z."""
 
     name = "icarus"
     window = WINDOW
@@ -85,12 +85,12 @@ class _Bench:
         self.is_ours = is_ours
         self.printed = axi_places(design, interface)
         self.driven = [place for place in self.printed if place.pin in interface.inputs]
-        # The pins that are don't care while the output is not valid, and the index of `o.valid`.
+        # The pins that are don't cares while no output is valid, and the index of `o.valid`.
         self.offered = {place for place in self.printed if place.pin in interface.outputs}
         [self.valid] = (n for n, p in enumerate(self.printed) if p.pin.name == "o.valid")
 
     def ports_vh(self, module: str) -> str:
-        """Verilog with which ``native/icarus.v`` accesses a module's ports."""
+        """The Verilog that ``native/icarus.v`` uses to access a module's ports."""
         names = {"s_axis_tvalid": "valid", "m_axis_tready": "ready", "s_axis_tready": "s_tready"}
         widths = {place.port: place.lowest + place.width for place in self.printed}
         wires = [port for port in widths if port not in names and port != STATE]
@@ -122,7 +122,7 @@ def _bits(place: Place) -> str:
 
 
 class _Interpreted:
-    """A design in a process of its own; see ``native/icarus.v``."""
+    """A design in a separate process; see ``native/icarus.v``."""
 
     def __init__(self, process: subprocess.Popen[bytes], bench: _Bench) -> None:
         self._process = process
@@ -173,11 +173,11 @@ class _Interpreted:
         return fields
 
     def _define(self, cycle: int, levels: list[bytes], in_reset: bool) -> None:
-        """Refuse undefined levels; in outputs that are don't care, replace them with zero."""
+        """Raise an error for X and Z; replace them with zero in don't cares."""
         printed = self._bench.printed
         if len(levels) != len(printed):
-            said = b" ".join(levels).decode(errors="replace") or "nothing"
-            raise ToolError(f"vvp stopped in cycle {cycle} and said {said}")
+            said = b" ".join(levels).decode(errors="replace") or "none"
+            raise ToolError(f"vvp stopped in cycle {cycle}; its output: {said}")
         is_idle = levels[self._bench.valid] == b"0"
         for number, (place, level) in enumerate(zip(printed, levels, strict=True)):
             if set(level.lower()) & set(b"xz"):

@@ -20,7 +20,7 @@ class Place(NamedTuple):
 def stream_places(interface: Interface) -> list[Place]:
     """The ports of a bare component: the ports of its streams, with Amaranth's names.
 
-    An observed register is a port of its own name.
+    A register of the interface is a port with the register's name.
     """
     payload = dict.fromkeys(interface.inputs, "i__payload")
     payload |= dict.fromkeys(interface.outputs, "o__payload")
@@ -35,7 +35,7 @@ def stream_places(interface: Interface) -> list[Place]:
 def axi_places(design: Any, interface: Interface) -> list[Place]:
     """The ports of a module with AXI4-Stream ports, for a design.
 
-    A port may be wider than the pins mapped to it; the highest part includes the excess.
+    A port may be wider than the pins mapped to it; the highest part includes the excess bits.
     """
     state = range(interface.state_width)
     parts = [*AxiStream(design).parts, Part("state", 0, len(state), "state", state)]

@@ -1,8 +1,8 @@
 """The golden model of the compactor, which packs values from any lanes into dense beats.
 
-A full beat is output only when another value follows it, or when the text ends. So the last beat of
-a text is empty only if the text is. Here a lane without a value is 0; at the output it is a don't
-care.
+A full beat is output only when another value follows it, or when the text ends. The last beat of a
+text is therefore empty only if the text is empty. In this model, a lane without a value is 0; at
+the output it is a don't care.
 """
 
 from typing import NamedTuple
@@ -18,15 +18,15 @@ class Dense(NamedTuple):
     """Dense beats, one after the other."""
 
     data: np.ndarray
-    """The numbers of all values, in the order of beats and lanes."""
+    """The integers of all values, in the order of beats and lanes."""
     keep: np.ndarray
     last: np.ndarray
     brought_by: np.ndarray
     """For each beat, the index of the input that produces it."""
     cut: np.ndarray
     kind: np.ndarray
-    """For a transcoder, at the last beat of a text: the kind of its first error, or 0; the offset
-    of that error; and the number of errors."""
+    """For a transcoder, in the last beat of a text: ``kind`` of its first error, or 0; ``offset``
+    of that error; number of ``errors``."""
     offset: np.ndarray
     errors: np.ndarray
 
@@ -39,8 +39,7 @@ class Dense(NamedTuple):
 
 @kernel
 def emit(buffer, filled, lanes, parts, dense, count):  # type: ignore[no-untyped-def]
-    """Move up to ``lanes`` values from a buffer into a beat; return the number left in the
-    buffer."""
+    """Move up to ``lanes`` values from a buffer into a beat; return the number left in it."""
     size = min(filled, lanes)
     for number in range(size * parts):
         dense.data[count * lanes * parts + number] = buffer[number]
@@ -81,9 +80,9 @@ class CompactorModel:
     Parameters
     ----------
     lanes : int
-        Lanes of a beat.
+        Number of lanes in a beat.
     parts : int
-        Numbers in a value.
+        Number of integers in a value.
     """
 
     def __init__(self, lanes: int, parts: int = 1) -> None:
@@ -110,7 +109,7 @@ class CompactorModel:
 def dense_columns(dense: Dense, count: int, widths: tuple[int, int], dtype: np.dtype) -> Columns:
     """Columns of data, keep and ``last`` for the first ``count`` beats.
 
-    ``widths`` are the numbers per beat of data and keep.
+    ``widths`` are the numbers of elements of data and keep in a beat.
     """
     columns = {"o.last": dense.last[:count].astype(np.uint8)}
     types = dtype, np.dtype(np.uint8)

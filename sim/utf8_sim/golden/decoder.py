@@ -1,8 +1,8 @@
 """The golden model of decoders: bytes to tokens, one byte at a time, and beats to slots of tokens.
 
-Read it with the Unicode Standard, not with the gateware. The gateware recognises bit patterns and
-steps through states; this model computes the values that a sequence can still reach. The cycle in
-which an output is at the pins is computed by :mod:`utf8_sim.golden.timing`.
+Compare it with the Unicode Standard, not with the gateware. The gateware recognises bit patterns
+with a state machine. This model computes the range of values that a sequence can still have.
+:mod:`utf8_sim.golden.timing` computes the cycle in which an output is valid.
 """
 
 from collections.abc import Iterable
@@ -71,7 +71,7 @@ def sequence_length(lead):  # type: ignore[no-untyped-def]
 
 @kernel
 def first_bits(lead):  # type: ignore[no-untyped-def]
-    """The bits of the value that are in the first byte of a sequence."""
+    """The payload bits in the first byte of a sequence."""
     return lead & (0x7F if lead < 0xC0 else 0x7F >> sequence_length(lead))
 
 
@@ -86,8 +86,8 @@ def form_maximum(length):  # type: ignore[no-untyped-def]
 def fault(lead, length, value, rules):  # type: ignore[no-untyped-def]
     """The error of a lead byte and the continuation bytes after it; NONE if they begin a character.
 
-    Together they are ``length`` bytes, with a ``value`` so far. A sequence is at fault as soon as
-    it cannot reach any allowed value.
+    Together they are ``length`` bytes, and their payload bits are ``value``. A sequence is an error
+    as soon as no continuation can give it an allowed value.
     """
     if is_continuation(lead):
         return UNEXPECTED_CONTINUATION
@@ -109,8 +109,8 @@ def fault(lead, length, value, rules):  # type: ignore[no-untyped-def]
 
 STATE_SIZE = 4
 LEAD, PENDING, VALUE, FAULT = range(STATE_SIZE)
-"""Indices of the state: the first pending byte, the number of pending bytes, their value so far,
-and their first fault. Pending bytes are not yet covered by a token."""
+"""Indices of the state: the first pending byte, the number of pending bytes, their payload bits,
+and their first error. Pending bytes are not yet covered by a token."""
 
 TOKEN_SIZE = 3
 CODE_POINT, KIND, LENGTH = range(TOKEN_SIZE)
@@ -153,8 +153,8 @@ def decode_byte(state, byte, last, rules, tokens):  # type: ignore[no-untyped-de
 def decode_lane(state, byte, kept, rules, tokens):  # type: ignore[no-untyped-def]
     """Decode a lane of a beat; ``byte`` is 00 if the lane is not ``kept``.
 
-    A lane without ``keep`` has no byte. Like the end of a text, it ends the sequence before it. A
-    byte 00 does the same; its own token is removed.
+    A lane without ``keep`` has no byte. Like the end of a text, it ends the sequence before it. The
+    byte 00 has the same effect; its own token is removed.
     """
     decode_byte(state, byte, 0, rules, tokens)
     if not kept:
@@ -163,7 +163,7 @@ def decode_lane(state, byte, kept, rules, tokens):  # type: ignore[no-untyped-de
 
 @kernel
 def _obstacle(state, byte, rules):  # type: ignore[no-untyped-def]
-    """The error of the pending bytes if ``byte`` does not join them, else NONE."""
+    """The error of the pending bytes if ``byte`` does not continue their token, else NONE."""
     if not is_continuation(byte):
         return _cut_short(state)
     if rules.whole_sequence:
@@ -175,13 +175,13 @@ def _obstacle(state, byte, rules):  # type: ignore[no-untyped-def]
 
 @kernel
 def _cut_short(state):  # type: ignore[no-untyped-def]
-    """The error of the pending bytes if no byte joins them."""
+    """The error of the pending bytes if no byte continues their token."""
     return TRUNCATED if state[FAULT] == NONE else state[FAULT]
 
 
 @kernel
 def _span(state, rules):  # type: ignore[no-untyped-def]
-    """Length of the token that the pending bytes begin, if no byte of it is missing."""
+    """Length of the token that the pending bytes begin, if it is not truncated."""
     whole = sequence_length(state[LEAD])
     if whole > rules.longest_form:
         return 1
@@ -211,7 +211,7 @@ class Tokens(NamedTuple):
 
 @kernel
 def decode_bytes(rules, state, two, begins, data, last, tokens):  # type: ignore[no-untyped-def]
-    """Fill in the tokens of some bytes; return their number."""
+    """Fill in the tokens of the bytes; return the number of tokens."""
     count = 0
     for item in range(len(data)):
         if begins[item]:
@@ -265,12 +265,12 @@ class DecoderModel(Reader):
 
 @kernel
 def decode_beats(rules, state, two, lanes, begins, data, keep, last, slots):  # type: ignore[no-untyped-def]
-    """Fill in the slots of some beats, a row of `TOKEN_SIZE` for each slot.
+    """Fill in the slots of the beats, a row of `TOKEN_SIZE` for each slot.
 
     The last lane of a text is followed by an extra lane without ``keep``. A token belongs to the
-    beat of the lane that decides it: the lane of its last byte, or the next lane if the token is
-    cut. Its *slot* is the lane number of its last byte, counted from 1; it is 0 if that byte was in
-    the beat before.
+    beat with the lane that completes it: the lane of its last byte, or the next lane if the token
+    is cut. Its *slot* is the number of the lane with its last byte, counted from 1; it is 0 if that
+    byte was in the previous beat.
     """
     for beat in range(len(last)):
         if begins[beat]:
@@ -346,7 +346,7 @@ class Token(NamedTuple):
 
 
 def checked_values(what: str, text: Any, most: int | None = None) -> list[int]:
-    """Check that the values of a text are integers of Python or numpy from 0 on; return them."""
+    """Check that the values of a text are non-negative integers (Python or numpy); return them."""
     # A numpy array without an axis is a number, although it has `__iter__`.
     if isinstance(text, str) or not isinstance(text, Iterable) or getattr(text, "ndim", 1) == 0:
         raise TypeError(f"a text must be {what}s, not {shortened(text)}")
@@ -394,7 +394,7 @@ def decode(text: Iterable[int], profile: Profile = UNICODE) -> list[Token]:
 
 
 def pending(text: bytes, profile: Profile) -> bytes:
-    """The last bytes of an unfinished text that no token covers yet."""
+    """The bytes at the end of an unfinished text that no token covers yet."""
     model = DecoderModel(profile)
     _fed(model, text, is_whole=False)
     return text[len(text) - model.pending :]

@@ -26,13 +26,12 @@ from .kernels import integers, kernel
 from .model import Outputs
 
 LONGEST = 8
-"""Bytes of the longest form."""
+"""Length in bytes of the longest sequence."""
 
 
 @kernel
 def kind_of(value, rules):  # type: ignore[no-untyped-def]
-    """The error of a value; NONE for a character. A 64-bit value may appear as a negative
-    number."""
+    """The error of a value; NONE for a character. Large 64-bit values are negative here."""
     if value < 0 or value > rules.highest:
         return OUT_OF_RANGE
     if FIRST_SURROGATE <= value <= LAST_SURROGATE:
@@ -44,7 +43,7 @@ def kind_of(value, rules):  # type: ignore[no-untyped-def]
 
 @kernel
 def shortest_form(value):  # type: ignore[no-untyped-def]
-    """Length of the shortest form of a value."""
+    """Number of bytes in the shortest form of a value."""
     length = 1
     while value > form_maximum(length):
         length += 1
@@ -53,7 +52,7 @@ def shortest_form(value):  # type: ignore[no-untyped-def]
 
 @kernel
 def byte_of(value, length, place):  # type: ignore[no-untyped-def]
-    """Byte ``place`` of a value in the form of ``length`` bytes, which may be overlong."""
+    """Byte ``place`` of a value encoded in ``length`` bytes, which may be overlong."""
     if length == 1:
         return value
     bits = value >> 6 * (length - 1 - place) & 0x3F
@@ -73,7 +72,7 @@ class Encoded(NamedTuple):
 
 @kernel
 def encode_values(rules, values, last, encoded):  # type: ignore[no-untyped-def]
-    """Fill in the bytes of some values; return their number."""
+    """Fill in the bytes of the values; return the number of bytes."""
     count = 0
     for item in range(len(values)):
         refused = kind_of(values[item], rules) != NONE
@@ -108,13 +107,13 @@ FIELDS = "data", "error", "last"
 
 
 def encode_as(value: int, length: int | None = None) -> bytes:
-    """A value in the form of ``length`` bytes, overlong if asked; by default, its shortest form."""
+    """Encode a value in ``length`` bytes, possibly overlong; by default, in its shortest form."""
     length = length or shortest_form(value)
     return bytes(byte_of(value, length, place) for place in range(length))
 
 
 def encode_character(value: int, profile: Profile = UNICODE) -> tuple[bytes, bool]:
-    """The bytes an encoder produces for a value; and True if it replaces the value by U+FFFD."""
+    """The bytes of a value, and True if the encoder replaces the value with U+FFFD."""
     refused = kind_of(value, Rules.of(profile)) != NONE
     return encode_as(REPLACEMENT if refused else value), refused
 
@@ -125,7 +124,7 @@ def encode(text: Iterable[int], profile: Profile = UNICODE) -> bytes:
     Parameters
     ----------
     text : iterable of int
-        Its code points. A value that the profile refuses becomes U+FFFD.
+        Its code points. A value that the profile does not allow is replaced with U+FFFD.
     profile : Profile
         The UTF-8 profile.
 

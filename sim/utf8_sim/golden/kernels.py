@@ -1,8 +1,8 @@
 """Loops of the golden model, compiled by numba if it is installed and a run is long.
 
-A kernel is a function of loops over integers. Interpreted, it gets lists, which Python reads faster
-than arrays; compiled, it gets arrays of 64-bit signed integers. Its meaning is the same in both
-cases, so it is written once.
+A kernel is a function that loops over integers. When interpreted, it receives lists, which Python
+reads faster than arrays. When compiled, it receives arrays of 64-bit signed integers. The same
+source serves both cases.
 """
 
 import hashlib
@@ -20,13 +20,13 @@ import numpy as np
 from ..tools.cache import KERNELS, contents, prepare_cache
 
 INTERPRETED = 100_000
-"""Steps that a process interprets before it compiles the kernels."""
+"""Number of steps that a process interprets before it compiles the kernels."""
 
 COMPILED = "UTF8_HDL_COMPILED"
 """Environment variable for compilation: ``never`` or ``always``."""
 
-# No kernel makes an array, so numba need not count references (`_nrt`). That and `forceinline` make
-# the transcoder's model several times faster.
+# Kernels allocate no arrays, so numba does not need its runtime with reference counts (`_nrt`).
+# Without it, and with `forceinline`, the transcoder's model is several times faster.
 OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "forceinline": True, "_nrt": False}
 """Options of numba."""
 
@@ -43,7 +43,7 @@ class Kernel:
         return self.function(*arguments)
 
     def run(self, steps: int, *arguments: Any) -> Any:
-        """Call it with arrays, which it may change; ``steps`` is its approximate number of steps.
+        """Call the kernel with arrays, which it may change, for about ``steps`` steps.
 
         A kernel whose source is not in a file is never compiled, because it could not be cached.
         """
@@ -57,7 +57,7 @@ class Kernel:
 
     @property
     def compiled(self) -> Callable[..., Any]:
-        """The compiled function. Its first call reads it from the cache, or else compiles it."""
+        """The compiled function. Its first call loads it from the cache, or compiles it."""
         return _compiled(self)
 
 
@@ -91,7 +91,7 @@ def is_compiled_after(steps: int) -> bool:
 
 
 def described(steps: int) -> str:
-    """How the golden model runs this number of steps, in words."""
+    """Describe how the golden model runs this number of steps."""
     if is_compiled_after(steps):
         return f"compiled by numba {numba_version()}"
     if steps > INTERPRETED and not numba_version():
@@ -123,8 +123,8 @@ def _compiled(a_kernel: Kernel) -> Callable[..., Any]:
 def _cache_folder() -> Path:
     """The folder of the compiled kernels.
 
-    Its name has a digest of numba's version, of its bounds check setting, and of the sources of all
-    kernels, because numba itself checks only one file.
+    Its name contains a digest of numba's version, its bounds check setting, and the sources of all
+    kernels. numba itself only checks one source file.
     """
     digest = hashlib.sha256(numba_version().encode())
     digest.update(os.environ.get("NUMBA_BOUNDSCHECK", "").encode())
@@ -153,6 +153,6 @@ def _copy_back(array: Any, changed: Any) -> None:
 
 
 def integers(column: np.ndarray) -> np.ndarray:
-    """A column as one array of 64-bit integers, as kernels read it."""
+    """A column as a flat array of 64-bit integers, for kernels."""
     flat = column.reshape(-1)
     return flat.view(np.int64) if flat.dtype == np.uint64 else flat.astype(np.int64)

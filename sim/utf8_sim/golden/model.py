@@ -8,22 +8,22 @@ from ..trace import RESET, Columns, Interface, Trace
 from .timing import NOTHING, STATE_SIZE, Cycles, Queue, Timing
 
 MET = "met"
-"""Column: cycles since the acceptance of the input that meets the state machine."""
+"""Name of a column: cycles since the input that enters the state machine was accepted."""
 
 
 class Outputs(NamedTuple):
-    """The outputs that some inputs produce."""
+    """The outputs that a sequence of inputs produces."""
 
     columns: Columns
     """The fields of the outputs, in order."""
     brought_by: np.ndarray
     """For each output, the index of the input that produces it."""
     cut: np.ndarray
-    """True if the output ends before that input, which only reveals it."""
+    """True if the output ended with the previous input; that input only reveals it."""
 
 
 class Transducer(Protocol):
-    """Inputs to outputs, without clocks."""
+    """Untimed model: inputs to outputs, without a clock."""
 
     def feed(self, items: Columns, begins: np.ndarray) -> Outputs:
         """The outputs of the next inputs; ``begins`` is True for the first input after a reset."""
@@ -31,7 +31,7 @@ class Transducer(Protocol):
 
 
 def one_for_one(columns: Columns) -> Outputs:
-    """The outputs if each input produces one."""
+    """Outputs of a component that produces one output for each input."""
     count = len(next(iter(columns.values())))
     return Outputs(columns, np.arange(count), np.zeros(count, dtype=np.int64))
 
@@ -39,9 +39,9 @@ def one_for_one(columns: Columns) -> Outputs:
 class Model:
     """The golden model of a component during a run.
 
-    The inputs accepted and the outputs taken in a cycle depend on the pins of earlier cycles. The
-    model reads these transfers from the trace, and predicts the pins of a cycle after the transfers
-    that the design has made. So up to the first difference, it predicts every pin.
+    The pins in a cycle depend on the inputs accepted and the outputs taken in earlier cycles. The
+    model reads these transfers from the trace, and predicts the pins of each cycle from the
+    transfers before it. The prediction is complete up to the first difference.
     """
 
     def __init__(self, interface: Interface, transducer: Transducer, timing: Timing) -> None:
@@ -54,9 +54,9 @@ class Model:
         self._was_reset = False  # since the last input
 
     def expected(self, trace: Trace) -> Trace:
-        """The next cycles as expected; the payload is zero where no output is valid.
+        """The expected pins in the next cycles; the payload is zero while no output is valid.
 
-        Outputs in a cycle of reset are predicted as usual.
+        Cycles in which reset is active are predicted like all others.
         """
         is_accepted, reset = trace.is_accepted, trace[RESET]
         resets = np.cumsum(np.append(self._was_reset, reset != 0))
@@ -101,7 +101,7 @@ def feed_all(transducer: Transducer, items: Columns) -> Columns:
 
 
 def feed_one(transducer: Transducer, interface: Interface, levels: list[Any]) -> list[list[Any]]:
-    """The payloads that an input produces; ``levels`` are the levels of its fields."""
+    """The payloads that an input produces; ``levels`` are the values of its fields."""
     items: Columns = {
         pin.name: np.array([level], dtype=pin.dtype)
         for pin, level in zip(interface.inputs, levels, strict=True)

@@ -1,10 +1,11 @@
-"""The golden model's timing: the cycles in which outputs are at the pins, whatever the text.
+"""The golden model's timing: the cycles in which outputs are at the pins.
 
-A timing needs three properties of an output: the input that produces it, whether it ends before
-that input, and whether it ends a text. Latencies are counted from the cycle in which an input is
-accepted to the first cycle in which its output is at the pins. Each kind of flow control has a
-kernel, which processes the accepted inputs and taken outputs cycle by cycle. After a cycle of
-reset, everything is as in the first cycle, and inputs and outputs in flight are lost.
+The timing does not depend on the content of the text. It only uses three properties of an output:
+the input that produces it, a flag if it ended before that input, and a flag if it ends a text.
+Latencies are counted from the cycle in which an input is accepted to the first cycle in which its
+output is at the pins. Each kind of flow control has a kernel, which processes the accepted inputs
+and the taken outputs cycle by cycle. A cycle of reset restores the initial state, and discards
+inputs and outputs in flight.
 """
 
 from typing import NamedTuple
@@ -14,7 +15,8 @@ import numpy as np
 from .kernels import Kernel, kernel
 
 NOTHING = -1
-"""Marks a cycle without an output at the pins, or without an input that meets the state machine."""
+"""Marks a cycle without an output at the pins, or without an input that enters the state
+machine."""
 
 STATE_SIZE = 64
 """Maximum length of the state of a timing. All numbers except `TIME` are 0 after reset."""
@@ -25,41 +27,41 @@ class Cycles(NamedTuple):
 
     reset: np.ndarray
     accepted: np.ndarray
-    """True if an input was accepted; never in a cycle of reset."""
+    """True if an input was accepted; False while reset is active."""
     o_ready: np.ndarray
     taken: np.ndarray
-    """True if an output was taken; never in a cycle of reset."""
+    """True if an output was taken; False while reset is active."""
     ready: np.ndarray
-    """Result: the level of ``i.ready``."""
+    """Result: the value of ``i.ready``."""
     at_pins: np.ndarray
     """Result: the index of the output at the pins."""
     met: np.ndarray
-    """Result: cycles since the acceptance of the input that meets the state machine."""
+    """Result: cycles since the input that enters the state machine was accepted."""
 
 
 class Queue(NamedTuple):
-    """Outputs not taken before, and the outputs that the inputs of some cycles produce."""
+    """Outputs not taken yet, followed by the outputs that the inputs of these cycles produce."""
 
     first: np.ndarray
-    """For each input, the index of its first output; at the end, the number of outputs."""
+    """For each input, the index of its first output; as last element, the number of outputs."""
     cut: np.ndarray
     """True if the output ends before the input that produces it."""
     ends: np.ndarray
     """True if the output ends a text."""
     due: np.ndarray
-    """The earliest time at the pins, in the timing's own count of cycles."""
+    """The earliest cycle at the pins, in the timing's own count of cycles."""
 
 
 class Elastic(NamedTuple):
     """Elastic pipeline: stages with a shared clock enable, between skid register and output buffer.
 
-    Every cycle is enabled except the first after reset and those after a cycle in which an output
-    was stalled. An input accepted in an enabled cycle enters the pipeline at once. An input
-    accepted in any other cycle is held in the skid register until the next enabled cycle. Inputs
-    are accepted while the skid register is empty, except in the first cycle after reset. An output
-    is at the pins ``latency`` enabled cycles after its input entered; if the next input cuts it,
-    one enabled cycle less, counted from that input. The state machine comes after
-    ``latency_of_state`` stages.
+    The pipeline is not enabled in the first cycle after reset and in the cycle after a stalled
+    output. An input accepted in an enabled cycle enters the pipeline at once. An input accepted in
+    any other cycle is held in the skid register until the next enabled cycle. Inputs are accepted
+    while the skid register is empty, except in the first cycle after reset. An output is at the
+    pins ``latency`` enabled cycles after its input entered. If the next input cuts it, it is one
+    enabled cycle less, counted from that input. ``latency_of_state`` stages precede the state
+    machine.
     """
 
     latency: int
@@ -81,7 +83,7 @@ enabled cycles. `SKID`, and the stages from `ENTERED` on, hold the ages of input
 
 @kernel
 def elastic(timing, state, cycles, queue):  # type: ignore[no-untyped-def]
-    """The kernel of :class:`Elastic`. It returns the number of outputs taken or lost."""
+    """The kernel of :class:`Elastic`; returns the number of outputs taken or lost by reset."""
     departed, known, item = 0, queue.first[0], 0
     for now in range(len(cycles.reset)):
         enabled, skid, accepted = state[ENABLED], state[SKID], cycles.accepted[now]
@@ -121,13 +123,13 @@ def elastic(timing, state, cycles, queue):  # type: ignore[no-untyped-def]
 
 @kernel
 def _at_pins(queue, departed, known, time):  # type: ignore[no-untyped-def]
-    """The oldest output that has not departed, if it is due; else NOTHING."""
+    """The oldest output not taken yet, if it is due; else NOTHING."""
     return departed if departed < known and queue.due[departed] <= time else NOTHING
 
 
 @kernel
 def _through(state, first, stages, entering):  # type: ignore[no-untyped-def]
-    """Advance some stages by one; return the value that leaves them."""
+    """Shift a value into the first of the stages; return the value shifted out of the last."""
     for place in range(first, first + stages):
         leaving = state[place]
         state[place] = entering
@@ -137,7 +139,7 @@ def _through(state, first, stages, entering):  # type: ignore[no-untyped-def]
 
 @kernel
 def _grow_older(state, first, stages):  # type: ignore[no-untyped-def]
-    """Increment the ages of the inputs in some stages."""
+    """Increment the ages of the inputs in the stages."""
     for place in range(first, first + stages):
         if state[place]:
             state[place] += 1
@@ -146,9 +148,9 @@ def _grow_older(state, first, stages):  # type: ignore[no-untyped-def]
 class Compact(NamedTuple):
     """One register between input and output, which holds the outputs of an input in turn.
 
-    Nothing moves while the output is stalled. In any other cycle, an input is accepted if at most
-    ``spare`` outputs follow the output at the pins; with ``starts_late``, not in the first cycle
-    after reset.
+    No input is accepted while the output is stalled. In any other cycle, an input is accepted if at
+    most ``spare`` outputs follow the output at the pins; with ``starts_late``, except in the first
+    cycle after reset.
     """
 
     spare: int
@@ -188,12 +190,12 @@ def compact(timing, state, cycles, queue):  # type: ignore[no-untyped-def]
 class Serial(NamedTuple):
     """A pipeline with a shared clock enable, in which one stage *sends* the outputs of an input.
 
-    Every cycle is enabled except the first after reset and those after a cycle in which an output
-    was stalled. An input is accepted in an enabled cycle in which *send* is empty or has the last
-    output of its input. In such a cycle *send* and the stages before it advance by one, and the
-    first stage is loaded with the input, or with nothing if none is offered. In each enabled cycle
-    an output leaves *send*. ``before`` stages precede *send*; ``after`` stages are between it and
-    the output buffer.
+    The pipeline is not enabled in the first cycle after reset and in the cycle after a stalled
+    output. An input is accepted in an enabled cycle in which *send* is empty or holds the last
+    output of its input. In such a cycle *send* and the stages before it advance by one; the first
+    stage is loaded with the input, or becomes empty if none is offered. In each enabled cycle, one
+    output leaves *send*. ``before`` stages precede *send*; ``after`` stages are between it and the
+    output buffer.
     """
 
     before: int
@@ -209,9 +211,9 @@ class Serial(NamedTuple):
 
 
 SENDING, BUFFERED, BEFORE, AFTER, AGES = 1, 2, 16, 32, 48
-"""Further indices of the state: the number of outputs left in *send*, and in the output buffer.
-From `BEFORE` on: the number of outputs in each stage before *send*. From `AFTER` on: the number in
-each stage after it. From `AGES` on: the ages of the inputs before *send*."""
+"""More indices of the state: the number of outputs left in *send*, and in the output buffer. From
+`BEFORE` on: the number of outputs in each stage before *send*. From `AFTER` on: the number in each
+stage after it. From `AGES` on: the ages of the inputs before *send*."""
 
 
 @kernel
@@ -252,17 +254,17 @@ def serial(timing, state, cycles, queue):  # type: ignore[no-untyped-def]
 
 
 MAX_OUTSTANDING = 16
-"""Outputs that fit into the memory."""
+"""Number of outputs that fit into the memory."""
 
 
 class Credit(NamedTuple):
     """A pipeline that never stalls: see :mod:`utf8_hdl.flow_control.credit`.
 
-    Every input produces one output. It is at the pins ``stages + 1`` cycles after its input was
-    accepted, or later, after the outputs before it. Until it is taken it is *outstanding*. The
-    number of outstanding outputs is known two cycles late. An input is accepted if the memory has
-    room for its output in addition to these and to the outputs of inputs that could be accepted
-    since. In the first cycle after reset no input is accepted.
+    Every input produces one output. The output is at the pins ``stages + 1`` cycles after its input
+    was accepted, or later if earlier outputs are stalled. Until it is taken it is *outstanding*.
+    The number of outstanding outputs is known two cycles late. An input is accepted if the memory
+    has room for its output, for the outstanding outputs, and for the outputs of all inputs that
+    could be accepted in the meantime. In the first cycle after reset no input is accepted.
     """
 
     stages: int
@@ -309,20 +311,21 @@ def credit(timing, state, cycles, queue):  # type: ignore[no-untyped-def]
 class Packing(NamedTuple):
     """A pipeline that never stalls, with credit and a memory: packs sparse beats into dense beats.
 
-    An input that is accepted in a cycle is in the *slot* of this cycle. Its outputs are produced in
-    that slot, except the last output of a text, which is produced in the next slot. With ``waits``,
-    an input is instead in the slot of the cycle in which the next input of its text is accepted; if
-    it ends its text, in the slot after its own cycle. Then an output that is *cut* comes from the
-    input before.
+    There is a *slot* for each cycle. An input is in the slot of the cycle in which it is accepted.
+    Its outputs are produced in the same slot, except the last output of a text, which is produced
+    in the next slot. With ``waits``, an input is in the slot of the cycle in which the next input
+    of its text is accepted, or, if it ends its text, in the slot after its own cycle; an output
+    that is *cut* then comes from the previous input.
 
-    An output is at the pins ``stages + 2`` cycles after its slot, or later, after the outputs
-    before it. No slot has two outputs: the first input of a text can only produce the last output
-    of that text.
+    An output is at the pins ``stages + 2`` cycles after its slot, or later if earlier outputs are
+    stalled. No slot has two outputs: the first input of a text can only produce the last output of
+    that text.
 
-    *Outstanding* are the inputs accepted in the last ``counted + 1`` cycles, and the outputs
-    produced in earlier slots and not taken. Their number is known two cycles late. An input is
-    accepted if the memory has room for it in addition to these and to the inputs that could be
-    accepted since. In the first cycle after reset no input is accepted.
+    The *outstanding* inputs and outputs are the inputs accepted in the last ``counted + 1`` cycles,
+    and the outputs of earlier slots that are not yet taken. Their number is known two cycles late.
+    An input is accepted if the memory has room for it, for everything outstanding, and for all
+    inputs that could be accepted in the meantime. In the first cycle after reset no input is
+    accepted.
     """
 
     stages: int
@@ -332,7 +335,7 @@ class Packing(NamedTuple):
 
     @property
     def latency_of_cut(self) -> int:
-        """Cycles from the input that reveals that an output is full, with ``waits``."""
+        """Cycles from the input that reveals a full output, with ``waits``."""
         return self.stages + 2
 
     @property
@@ -351,11 +354,11 @@ class Packing(NamedTuple):
 
 
 MAX_IN_PACKING = 32
-"""Outputs that fit into the memory, incomplete outputs included."""
+"""Number of outputs that fit into the memory, incomplete outputs included."""
 
 INSIDE, RING = 4, 8
-"""Further indices of the state: the number of inputs accepted in the last ``counted + 1`` cycles;
-and from `RING` on, for each of these cycles, 1 if an input was accepted, as a ring buffer."""
+"""More indices of the state: the number of inputs accepted in the last ``counted + 1`` cycles. From
+`RING` on: a ring buffer with 1 for each of these cycles in which an input was accepted."""
 
 
 @kernel
@@ -363,7 +366,7 @@ def packing(timing, state, cycles, queue):  # type: ignore[no-untyped-def]
     """The kernel of :class:`Packing`."""
     departed, known, item = 0, queue.first[0], 0
     given, waits, window = 0, 1 if timing.waits else 0, timing.counted + 1
-    # N consecutive inputs begin at most N + 1 outputs, or N + 2 if an input before them waits. One
+    # N consecutive inputs begin at most N + 1 outputs, or N + 2 if an earlier input is delayed. One
     # of these outputs is not full yet.
     room = MAX_IN_PACKING - 1 - waits
     for now in range(len(cycles.reset)):
@@ -401,7 +404,7 @@ def _is_open(state, cycle, room):  # type: ignore[no-untyped-def]
 
 @kernel
 def _remember(state, outstanding, ready):  # type: ignore[no-untyped-def]
-    """Record the number outstanding in a cycle, for :func:`_is_open`."""
+    """Record the number of outstanding outputs in a cycle, for :func:`_is_open`."""
     state[BEFORE_THAT] = state[LATELY]
     state[LATELY] = outstanding + ready
     state[WAS_READY] = ready
@@ -415,14 +418,14 @@ Timing = Elastic | Compact | Serial | Credit | Packing
 
 
 def meets_state_later(timing: Timing) -> bool:
-    """True if the state machine sees an input some cycles after its handshake."""
+    """True if an input enters the state machine some cycles after its handshake."""
     return isinstance(timing, Elastic | Serial)
 
 
 def longest_gap(timing: Timing) -> int:
-    """Maximum number of cycles without an output, before an output of inputs accepted earlier.
+    """Maximum number of cycles without a valid output, while inputs are in flight.
 
-    The consumer is ready in all of them. It is the latency, plus one cycle for an input in the skid
+    It assumes a ready consumer. It is the latency, plus one cycle for an input in the skid
     register.
     """
     return timing.latency + 1

@@ -1,12 +1,12 @@
 """The golden model of the transcoder: text in one encoding scheme to text in another.
 
-A *reader* finds the code points of a text, with U+FFFD for each error, and the input unit with
-which each ends. A *writer* produces their output units, which belong to that input unit and are
-packed into dense beats. ``place`` is the index of an input unit in its beat; it is negative for
-units of the beat before.
+A *reader* finds the code points of a text, with U+FFFD for each error. Each code point belongs to
+the input unit with which it ends. A *writer* produces its output units, which belong to the same
+input unit and are packed into dense beats. ``place`` is the index of an input unit in its beat; it
+is negative for units of the previous beat.
 
-The output units of a beat are complete only when the next beat of its text comes, or if it has
-``last``. So a beat produces the output of the beat before, and with ``last`` also its own.
+The output units of a beat are complete only if it has ``last``, or when the next beat of its text
+arrives. A beat therefore produces the output of the previous beat, and with ``last`` also its own.
 """
 
 from typing import Any, NamedTuple
@@ -37,7 +37,7 @@ from .model import Outputs
 BOM = 0xFEFF
 
 HIGH, LOW = range(0xD800, 0xDC00), range(0xDC00, 0xE000)
-"""The surrogates that come first and second in a pair."""
+"""High and low surrogates: first and second in a pair."""
 
 FIRST_HIGH, LAST_HIGH, FIRST_LOW, LAST_LOW = HIGH[0], HIGH[-1], LOW[0], LOW[-1]
 
@@ -45,7 +45,7 @@ FIRST_OF_PAIRS = 0x10000
 """The lowest code point that is encoded as a pair."""
 
 UTF_8, UTF_16, UTF_32 = 1, 2, 4
-"""Encoding forms, by the bytes of a code unit (Unicode D90 to D92)."""
+"""Encoding forms (Unicode D90 to D92), by the size of a code unit in bytes."""
 
 UNIT_BYTES = {
     EncodingScheme.UTF_8: UTF_8,
@@ -60,9 +60,9 @@ BIG_ENDIAN = EncodingScheme.UTF_16BE, EncodingScheme.UTF_32BE
 class Forms(NamedTuple):
     """The parameters of a transcoder, as numbers.
 
-    ``places`` is the number of units of an input beat. ``early_high`` is 1 if a high surrogate
-    belongs to the unit before that with which its pair ends: if the pair is at least two units of
-    the input. ``out_lanes`` is the highest number of bytes that can belong to the units of a beat.
+    ``places`` is the number of units in an input beat. ``early_high`` is 1 if a code point that
+    becomes a surrogate pair has at least two input units; its high surrogate then belongs to the
+    unit before its last. ``out_lanes`` is the maximum number of output bytes for an input beat.
     """
 
     from_unit: int
@@ -100,7 +100,7 @@ class State(NamedTuple):
     two: np.ndarray
     """The tokens of the decoder's current byte."""
     found: np.ndarray
-    """Code points that end with a unit: see `FOUND_ARRAY_SIZE`."""
+    """The code points that end with a unit: see `FOUND_ARRAY_SIZE`."""
     buffer: np.ndarray
     """Bytes that are not in an output beat yet."""
     text: np.ndarray
@@ -110,13 +110,13 @@ class State(NamedTuple):
 FOUND_SIZE = 4
 PLACE, VALUE, ERROR, SIZE = range(FOUND_SIZE)
 FOUND_ARRAY_SIZE = 2 * FOUND_SIZE
-"""Length of the array of the code points that a unit produces, at most two. The numbers of a code
-point: the index of the unit with which it ends; its value, U+FFFD for an error; the kind of error,
-or 0; and for an error, its length in units."""
+"""Length of the array for the code points that a unit produces, at most two. Each code point has
+the index of the unit with which it ends; its value, U+FFFD for an error; the kind of error, or 0;
+and for an error, its length in units."""
 
 FILLED, UNITS_BEFORE, IS_BEFORE, UNPAIRED, FIRST_KIND, FIRST_UNIT, ERRORS = range(7)
-"""Indices of the state of the text: bytes in the buffer; units in the beats before; 1 while no unit
-of this beat is in the buffer; an unpaired high surrogate in the unit before, or 0; the kind of the
+"""Indices of the state of the text: bytes in the buffer; units in earlier beats; 1 while no unit of
+this beat is in the buffer; an unpaired high surrogate in the previous unit, or 0; the kind of the
 first error, or 0, and the unit with which it begins; the number of errors so far."""
 
 
@@ -156,9 +156,10 @@ def _begin_text(state):  # type: ignore[no-untyped-def]
 
 @kernel
 def _end_of_beat(forms, state, dense, count, beat, cut):  # type: ignore[no-untyped-def]
-    """After all bytes of a beat are buffered, emit a full beat if a byte follows it.
+    """When all bytes of an input beat are buffered, emit an output beat if more than one is full.
 
-    With ``cut`` they are the bytes of the beat before. Returns the number of beats emitted so far.
+    With ``cut``, they are the bytes of the previous beat. Returns the number of beats emitted so
+    far.
     """
     if state.text[FILLED] <= forms.out_lanes:
         return count
@@ -170,8 +171,10 @@ def _end_of_beat(forms, state, dense, count, beat, cut):  # type: ignore[no-unty
 
 @kernel
 def _read(forms, rules, state, data, keep, begin, place):  # type: ignore[no-untyped-def]
-    """Read a unit; return the number of code points that it produces. A unit after the last ends
-    the text."""
+    """Read a unit; return the number of code points that it produces.
+
+    A unit after the last one of a beat ends the text.
+    """
     size = forms.from_unit
     kept, unit = 0, 0
     if place < forms.places:
@@ -201,7 +204,7 @@ def _found(state, number, place, value, error, size):  # type: ignore[no-untyped
 
 @kernel
 def _check(rules, state, number, place, value, size):  # type: ignore[no-untyped-def]
-    """Record a value of ``size`` units, as an error if it is not a character."""
+    """Record a value of ``size`` units; it is an error if it is not a character."""
     kind = kind_of(value, rules)
     return _found(state, number, place, value if kind == NONE else REPLACEMENT, kind, size)
 
@@ -220,11 +223,11 @@ def _read_8(rules, state, place, byte, kept):  # type: ignore[no-untyped-def]
 
 @kernel
 def _read_16(rules, state, place, unit, kept):  # type: ignore[no-untyped-def]
-    """Read UTF-16. A unit with only one kept byte is an error."""
+    """Read UTF-16. A unit with a single byte is an error."""
     high, number = state.text[UNPAIRED], 0
     state.text[UNPAIRED] = 0
     if kept == 1:
-        # One error together with an unpaired high surrogate before it, if that is refused.
+        # An unpaired high surrogate before it is part of this error, unless the profile allows it.
         size = 2 if high else 1
         if high and rules.accept_surrogates:
             number, size = _check(rules, state, number, place - 1, high, 1), 1
@@ -243,7 +246,7 @@ def _read_16(rules, state, place, unit, kept):  # type: ignore[no-untyped-def]
 
 @kernel
 def _reach(forms, state, dense, count, beat, place):  # type: ignore[no-untyped-def]
-    """Prepare for an output unit: if it is the first of this beat, the beat before is complete.
+    """Prepare for an output unit: if it is the first of this beat, the previous beat is complete.
 
     Returns the number of beats emitted so far.
     """

@@ -19,12 +19,12 @@ from .kernels import integers, kernel
 from .model import Outputs, one_for_one
 
 BYTES_BEFORE, FIRST_KIND, FIRST_OFFSET = range(3)
-"""Indices of the state of a text: lanes of the beats before; kind and offset of its first error."""
+"""Indices of the state of a text: lanes in earlier beats; kind and offset of its first error."""
 
 
 @kernel
 def validate(rules, state, two, text, lanes, highest, begins, data, keep, last, kind, offset):  # type: ignore[no-untyped-def]
-    """Fill in the kind and the offset of the first error of each text, at its last beat.
+    """Fill in the kind and the offset of the first error of each text, in its last beat.
 
     The last lane of a text is followed by an extra lane without ``keep``.
     """

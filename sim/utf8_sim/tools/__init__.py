@@ -1,1 +1,1 @@
-"""Compilers, simulators and other programs: finding them, running them, and their files."""
+"""Find and run compilers, simulators and other programs, and manage their files."""

@@ -1,4 +1,4 @@
-"""Cache of built files, in a folder that is private to this user."""
+"""A cache of built files, in a folder that is private to this user."""
 
 import fcntl
 import hashlib
@@ -20,22 +20,23 @@ from .errors import ToolError
 from .files import new_folder, temporary_folder
 
 MAX_KEPT = 256 << 20
-"""Bytes of built files that are kept."""
+"""Maximum size of the cache in bytes."""
 
 KERNELS = "kernels-"
 """Prefix of the folders with the compiled golden model."""
 
 _temporary = ExitStack()
-"""The temporary cache folder, until this process ends."""
+"""Removes the temporary cache folder when this process ends."""
 
 
 def built(key: Sequence[str | bytes], suffix: str, build: Callable[[Path], Path]) -> Path:
     """A file from the cache, built if it is missing.
 
-    Its name has digests of ``key`` and of its content, so that a damaged file is detected and built
-    again. It appears whole or not at all; concurrent builds of the same file do not interfere.
-    ``key`` is everything that its content depends on. ``build`` builds it in a folder that is
-    removed afterwards, and returns its path.
+    ``key`` contains everything that the file depends on. ``build`` builds the file in a folder that
+    is removed afterwards, and returns its path.
+
+    The name of the file contains digests of ``key`` and of its content: a damaged file is detected
+    and built again. A file is never visible in part, and concurrent builds do not interfere.
     """
     name = _digest([part.encode() if isinstance(part, str) else part for part in key])
     with _building_in(prepare_cache()) as folder:
@@ -60,12 +61,13 @@ def _file_name(name: str, suffix: str, content: bytes) -> str:
 
 @cache
 def _keep(folder: Path) -> None:
-    """Clear the cache folder, then prevent others from clearing it until this process ends.
+    """Clear the cache folder, then prevent other processes from clearing it until this one ends.
 
-    Only a process that is alone clears it, so that no process loses files that it has found.
+    The folder is cleared only if no other process uses it, so that no process loses files that it
+    has found.
     """
     lock = os.open(folder / "in-use.lock", os.O_RDWR | os.O_CREAT, 0o600)  # never closed
-    with suppress(OSError):  # it is in use, or the file system has no locks: nothing is cleared
+    with suppress(OSError):  # in use, or a file system without locks: nothing is cleared
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         _clear(folder)
     with suppress(OSError):
@@ -73,7 +75,7 @@ def _keep(folder: Path) -> None:
 
 
 def _clear(folder: Path) -> None:
-    """Remove leftovers of killed processes, and the least recently used entries over `MAX_KEPT`."""
+    """Remove leftovers of killed processes; evict least recently used entries over `MAX_KEPT`."""
     for leftover in folder.glob("building-*"):
         shutil.rmtree(leftover, ignore_errors=True)
     kept = 0
@@ -88,7 +90,7 @@ def _clear(folder: Path) -> None:
 
 @contextmanager
 def taking_turns(name: str) -> Iterator[None]:
-    """Run the block in only one of the processes that share the caches of tools.
+    """Run the block in one process at a time, among processes that share the caches of tools.
 
     An empty lock file with this name remains beside these caches.
     """
@@ -105,9 +107,9 @@ def cache_folder() -> Path:
 def prepare_cache() -> Path:
     """The cache folder, created if it does not exist; a temporary folder if that fails.
 
-    Processes that this process starts use the temporary folder, too. It is removed when this
-    process ends. If others may write to the folder, or if no temporary folder can be created,
-    `ToolError` is raised.
+    The temporary folder is also used by processes that this one starts, and is removed when this
+    process ends. `ToolError` is raised if others may write to the folder, or if no temporary folder
+    can be created.
     """
     try:
         return _usable(cache_folder())
@@ -118,7 +120,7 @@ def prepare_cache() -> Path:
     with _building_in(Path("TMPDIR")):
         os.environ["XDG_CACHE_HOME"] = str(_temporary.enter_context(temporary_folder()))
         print(
-            f"utf8-hdl: no cache folder ({reason}): what is built is not kept",
+            f"utf8-hdl: no cache folder ({reason}): built files are not cached",
             file=sys.stderr,
         )
         return _usable(cache_folder())
@@ -127,7 +129,7 @@ def prepare_cache() -> Path:
 def tools_cache() -> dict[str, str]:
     """Environment variables that put the caches of tools inside this cache.
 
-    Tools run the native code in their caches without a check of who wrote it.
+    Tools run the native code in their caches without checking who wrote it.
     """
     tools = str(_tools_folder())
     return {"XDG_CACHE_HOME": tools, "YOWASP_CACHE_DIR": tools}
@@ -147,7 +149,7 @@ def _usable(folder: Path) -> Path:
 
 @contextmanager
 def _building_in(folder: Path) -> Iterator[Path]:
-    """Turn an error of the operating system in the block into a `ToolError`."""
+    """Convert an `OSError` in the block to a `ToolError`."""
     try:
         yield folder
     except OSError as error:
@@ -156,12 +158,12 @@ def _building_in(folder: Path) -> Iterator[Path]:
 
 
 def _check_private(folder: Path) -> None:
-    """Fail if others may write to the folder, because code from it is run."""
+    """Raise an error if others may write to the folder, because code from it is run."""
     status = folder.stat()
     if status.st_uid != os.getuid() or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         raise ToolError(
             f"others may write to the cache folder {str(folder)!r}: "
-            f"make it yours alone (chmod 700) or set XDG_CACHE_HOME"
+            f"make it private (chmod 700) or set XDG_CACHE_HOME"
         )
 
 

@@ -1,6 +1,6 @@
-"""Work on a Dask cluster, whose scheduler assigns each unit of work to a worker.
+"""Run work on a Dask cluster, whose scheduler assigns each unit of work to a worker.
 
-Dask reassigns the unit of a worker that dies, and completes every future once: no result is counted
+If a worker dies, Dask reassigns its unit. Every future completes once, so no result is counted
 twice.
 """
 
@@ -32,7 +32,7 @@ from .yowasp import need_packages
 PACKAGE, EXTRA = "distributed", "cluster"
 
 TIMEOUT = 10.0
-"""Seconds in which a scheduler must answer."""
+"""Time limit for a scheduler's answer, in seconds."""
 
 TLS = "DASK_DISTRIBUTED__COMM__TLS__"
 """Prefix of the environment variables with Dask's settings for TLS."""
@@ -41,10 +41,10 @@ TLS = "DASK_DISTRIBUTED__COMM__TLS__"
 class Cluster:
     """The workers of a Dask scheduler, as :class:`~.cores.Workers`. A context manager.
 
-    Every worker must have the same versions as this machine: of Python, of ``packages``, which may
-    be programs, and, to the byte, of this project's modules and the modules that register
-    components. `ToolError` is raised if a worker differs, or if the scheduler cannot be used or has
-    no worker.
+    Every worker must have the same versions as this machine: of Python, of the ``packages`` and
+    programs, and of this project's modules and the modules that register components. Modules are
+    compared byte by byte. `ToolError` is raised if a worker differs, or if the scheduler cannot be
+    used or has no worker.
     """
 
     def __init__(self, address: str, packages: Sequence[str]) -> None:
@@ -58,7 +58,7 @@ class Cluster:
     def __enter__(self) -> "Cluster":
         import distributed  # noqa: PLC0415 - it is an extra
 
-        # asyncio logs the tasks that a client leaves when it closes.
+        # Also asyncio: it logs the tasks that a client leaves when it closes.
         for name in (PACKAGE, f"{PACKAGE}.client", "tornado", "asyncio"):
             logging.getLogger(name).setLevel(logging.CRITICAL)
         with ExitStack() as context:
@@ -67,7 +67,7 @@ class Cluster:
             try:
                 asyncio.run(asyncio.wait_for(_check_is_scheduler(self.address), TIMEOUT))
                 client = distributed.Client(self.address, timeout=TIMEOUT, set_as_default=False)
-            except Exception as error:  # anything can answer, with anything
+            except Exception as error:  # any kind of server may answer
                 reason = _reason(error, self.address)
                 raise ToolError(
                     f"no Dask scheduler can be used at {self.address!r}: {reason}"
@@ -89,7 +89,7 @@ class Cluster:
         for worker, error in answers.items():
             if isinstance(error, ToolError):
                 raise error
-            if error and not isinstance(error, OSError):  # that one has just left
+            if error and not isinstance(error, OSError):  # OSError: the worker has just left
                 raise ToolError(
                     f"worker {worker} cannot report its versions ({error}): install utf8-hdl there"
                 )
@@ -105,19 +105,19 @@ class Cluster:
     def do(
         self, work: Callable[[Item], Result], items: Sequence[Item]
     ) -> Iterator[tuple[Item, Result]]:
-        """As :meth:`~.cores.Workers.do`.
+        """See :meth:`~.cores.Workers.do`.
 
         An exception of a unit is raised. If too many workers die at a unit, `ToolError` is raised.
         """
         from distributed import as_completed, client  # noqa: PLC0415 - it is an extra
 
         fresh, running, failure = iter(items), dict[Any, Item](), None
-        # Sent with every item: Dask would rather use few workers than copy a result to many.
+        # Sent with every item: Dask prefers few workers to copies of a shared result.
         job = pickle.dumps((self._names, self._versions, sorted(PRELOAD), pickle.dumps(work)))
         completed = as_completed(loop=self._client.loop)
         try:
             while True:
-                # For each thread, a unit that runs and the next unit.
+                # Two units for each thread: one that runs, and the next one.
                 wanted = 2 * max(1, sum(self._client.nthreads().values()))
                 for item in islice(fresh, max(0, wanted - len(running))):
                     future = self._client.submit(do_unit, job, pickle.dumps(item), pure=False)
@@ -126,7 +126,7 @@ class Cluster:
                 if not running:
                     return
                 for future in completed.next_batch():
-                    # Asked once: between two calls, a result can be lost and its unit can fail.
+                    # Call result() only once: between two calls, the result may be lost.
                     try:
                         result = future.result()
                     except Exception as error:
@@ -143,7 +143,7 @@ class Cluster:
                 self._client.cancel([*running], force=True)
 
     def _failure(self, error: Exception, running: Mapping[Any, object]) -> Exception:
-        """The exception for a user, if a unit failed with this error."""
+        """The exception to raise if a unit failed with this error."""
         from distributed.scheduler import KilledWorker, NoWorkerError  # noqa: PLC0415 - an extra
 
         if isinstance(error, KilledWorker):
@@ -169,7 +169,7 @@ def _checked(address: str) -> str:
 
 
 async def _check_is_scheduler(address: str) -> None:
-    """Connect and ask. Dask's client has no timeout for a silent server."""
+    """Connect, and check the kind of server. Dask's client has no timeout for a silent server."""
     from distributed import Security  # noqa: PLC0415 - it is an extra
     from distributed.comm.core import connect  # noqa: PLC0415
 
@@ -200,14 +200,14 @@ _one_at_a_time = threading.Lock()
 
 
 def do_unit(job: bytes, item: bytes) -> Any:
-    """On a worker: one unit of work, even if the worker has several threads."""
+    """Run a unit of work on a worker; one at a time, even if the worker has several threads."""
     with _one_at_a_time:
         return _open(job)(pickle.loads(item))
 
 
 @lru_cache(maxsize=4)  # commands may share a worker
 def _open(job: bytes) -> Callable[[Any], Any]:
-    """The work of a job. Versions are checked again: the worker may have joined late."""
+    """The work of a job. Versions are checked here, too: the worker may have joined late."""
     names, expected, imported, work = pickle.loads(job)
     check_versions(names, expected)
     _end_programs_with_worker()
@@ -219,7 +219,7 @@ def _open(job: bytes) -> Callable[[Any], Any]:
 
 @cache
 def _end_programs_with_worker() -> "subprocess.Popen[bytes] | None":
-    """Have the programs that units run killed when this worker ends, however it ends."""
+    """Kill the programs of units when this worker ends, even if it is killed."""
     if not multiprocessing.parent_process():  # no nanny: the group may be a terminal's
         return None
     os.setpgid(0, 0)

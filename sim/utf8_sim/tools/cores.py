@@ -1,4 +1,4 @@
-"""Work on all cores, in processes that end with this one."""
+"""Run work on all cores, in processes that end with this one."""
 
 import os
 import signal
@@ -26,10 +26,10 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 PRELOAD: set[str] = set()
-"""Modules that each new process imports first, so that they register their components there."""
+"""Modules that each new process imports first; they register components."""
 
 SAFE_PATH = "PYTHONSAFEPATH"
-"""If set, a new Python imports nothing from the current folder; ignored before 3.11."""
+"""If set, Python 3.11 or newer imports nothing from the current folder."""
 
 
 class Workers(Protocol):
@@ -44,7 +44,7 @@ class Workers(Protocol):
     ) -> Iterator[tuple[Item, Result]]:
         """Apply ``work`` to each item once; yield each result when it is ready.
 
-        A ``range`` of items may be practically endless.
+        ``items`` may be a ``range`` that is practically endless.
         """
         ...
 
@@ -58,7 +58,7 @@ class Cores:
     def do(
         self, work: Callable[[Item], Result], items: Sequence[Item]
     ) -> Iterator[tuple[Item, Result]]:
-        """As :meth:`Workers.do`."""
+        """See :meth:`Workers.do`."""
         return on_all_cores(work, items)
 
 
@@ -74,8 +74,8 @@ def on_all_cores(
 ) -> Iterator[tuple[Item, Result]]:
     """Apply ``work`` to each item, on all cores; yield each result when it is ready.
 
-    A single item is processed in this process. The programs that ``work`` runs end with its process
-    if they are in the process's group. If a process dies, `ToolError` is raised.
+    A single item is processed in this process. Programs that ``work`` runs in the process group of
+    its process end with that process. If a process dies, `ToolError` is raised.
     """
     workers = cores()
     if len(items) == 1:
@@ -84,7 +84,7 @@ def on_all_cores(
     context = get_context("spawn")  # not forked: this process has threads
     prepare_cache()  # for all of them
     alive, hold_alive = context.Pipe(duplex=False)
-    stack = ExitStack()  # with the temporary files of the processes, which are killed
+    stack = ExitStack()  # removes the temporary files of processes that were killed
     first = alive, os.getcwd(), stack.enter_context(temporary_folder()), PRELOAD, work, items
     with _starting():
         pool = ProcessPoolExecutor(workers, context, initializer=_begin, initargs=first)
@@ -114,7 +114,7 @@ def on_all_cores(
 
 @contextmanager
 def _starting() -> Iterator[None]:
-    """Start processes that leave signals to this one, and import nothing from its folder."""
+    """In the block, started processes ignore signals, and do not import from the current folder."""
     with interrupts_not_inherited():
         if sys.version_info < (3, 11) or sys.flags.ignore_environment:
             with _elsewhere():
@@ -133,7 +133,7 @@ def _starting() -> Iterator[None]:
 
 @contextmanager
 def _elsewhere() -> Iterator[None]:
-    """Run the block in another folder, with all threads: needed if `SAFE_PATH` has no effect."""
+    """Change the current folder in the block, for all threads, where `SAFE_PATH` has no effect."""
     here = os.open(".", os.O_RDONLY)
     os.chdir("/")
     try:
@@ -153,11 +153,11 @@ def _begin(
 ) -> None:
     """Initialise a new process.
 
-    It receives all items at once, and then only their numbers: CPython before 3.11.5 hangs if a
-    process dies while data is sent to it that does not fit into a pipe.
+    It receives all items now, and later only their numbers: CPython before 3.11.5 hangs if a
+    process dies while it is sent more data than fit into a pipe.
     """
     _Worker.work, _Worker.items = work, items
-    os.setsid()  # a group of its own, for all that it starts
+    os.setsid()  # a new group, for this process and its programs
     stay_in_group()
     os.chdir(folder)
     tempfile.tempdir = str(scratch)
@@ -178,7 +178,7 @@ def _do(number: int) -> Any:
 
 
 def _end_with(alive: Connection) -> None:
-    """End at once when the parent closes its end, or is killed: the result is not needed."""
+    """End at once when the parent closes its end of the pipe, or is killed."""
     with suppress(EOFError, OSError):
         alive.recv()
     os.killpg(0, signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""Errors with a message of their own; the command line shows it as one line."""
+"""Exceptions whose message the command line shows as one line."""
 
 
 class ToolError(Exception):
@@ -14,8 +14,8 @@ class OutOfTime(ToolError):
 
 
 class UsageError(ValueError):
-    """Wrong usage, or a file that cannot be used; the message says which."""
+    """Wrong usage, or a file that cannot be read or written; the message names it."""
 
 
 class WrongValue(UsageError):
-    """A value that a parameter cannot have; the message begins with the name of its option."""
+    """An invalid value of a parameter; the message begins with the name of its option."""

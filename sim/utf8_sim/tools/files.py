@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, and folders that are always removed."""
+"""Atomic writing of files, and temporary folders."""
 
 import atexit
 import codecs
@@ -25,8 +25,8 @@ RUN = "utf8-hdl-run-"
 def open_output(path: str) -> Iterator[TextIO]:
     """Open a text file in UTF-8 for writing; ``-`` is standard output.
 
-    The file appears under its name when it is complete. If the block is left by an exception, an
-    existing file is unchanged, and no new file remains.
+    The file gets its name only when it is complete. If the block raises an exception, an existing
+    file is unchanged, and no new file remains.
     """
     with open_binary_output(path) as file:
         yield cast(TextIO, codecs.getwriter("utf-8")(file))
@@ -34,7 +34,7 @@ def open_output(path: str) -> Iterator[TextIO]:
 
 @contextmanager
 def open_binary_output(path: str) -> Iterator[BinaryIO]:
-    """As :func:`open_output`, for bytes."""
+    """Like :func:`open_output`, for bytes."""
     if path == "-":
         with refusing("write '-'"):  # other failures have their own messages
             yield sys.stdout.buffer
@@ -55,7 +55,7 @@ def open_binary_output(path: str) -> Iterator[BinaryIO]:
 
 
 def check_output(path: str) -> None:
-    """Refuse a file that :func:`open_output` could not write, without touching it."""
+    """Raise `UsageError` if :func:`open_output` could not write a file; do not change the file."""
     if path != "-":
         with interrupts_later():
             temporary = _places(path)[1]
@@ -64,9 +64,9 @@ def check_output(path: str) -> None:
 
 
 def is_standard_output(path: str) -> bool:
-    """True if a name means the file, pipe or terminal that is standard output.
+    """True if a path is the file, pipe or terminal of standard output.
 
-    The null device does not count: nothing can be lost there.
+    False for the null device, where no output can be lost.
     """
     if path in ("-", os.devnull):
         return path == "-"
@@ -77,13 +77,13 @@ def is_standard_output(path: str) -> bool:
 
 
 def remove_file(path: str) -> None:
-    """Remove a file if it exists; of a symbolic link, the target."""
+    """Remove a file if it exists. The target of a symbolic link is removed, not the link."""
     Path(os.path.realpath(path)).unlink(missing_ok=True)
 
 
 @contextmanager
 def output_folder(path: str) -> Iterator[Path]:
-    """A folder for output files. If it did not exist, it is created, and removed if left empty."""
+    """A folder for output files, created if it does not exist, and then removed if still empty."""
     folder = Path(path)
     with refusing(f"write to {path!r}"):
         is_new = not folder.exists()
@@ -99,7 +99,7 @@ def output_folder(path: str) -> Iterator[Path]:
 
 @contextmanager
 def refusing(what: str) -> Iterator[None]:
-    """Turn an error of the operating system into a `UsageError`; ``what`` is the failed action."""
+    """Convert an `OSError` to a `UsageError`; ``what`` is the failed action."""
     try:
         yield
     except BrokenPipeError:
@@ -109,9 +109,9 @@ def refusing(what: str) -> Iterator[None]:
 
 
 def _places(path: str) -> tuple[Path, Path | None]:
-    """The path of the file, and the temporary file beside it that replaces it when complete.
+    """The path of the file, and of a temporary file beside it, which replaces it when complete.
 
-    A device or a pipe cannot be replaced; it has no temporary file.
+    A device or a pipe cannot be replaced, so it has no temporary file.
     """
     target = Path(os.path.realpath(path))
     with refusing(f"write {path!r}"):
@@ -132,7 +132,7 @@ def _is_device(path: Path) -> bool:
 
 
 def _descriptor(path: str) -> int | None:
-    """The number of an open descriptor, by its name."""
+    """The number of an open file descriptor, from its path."""
     number = path.removeprefix("/dev/fd/")
     if number != path and number.isdecimal():
         return int(number)
@@ -140,7 +140,7 @@ def _descriptor(path: str) -> int | None:
 
 
 class _Sink(io.FileIO):
-    """A file whose errors name it, whatever else is written at the same time."""
+    """A file whose errors name it, even if several files are open."""
 
     shown = ""
 
@@ -148,7 +148,7 @@ class _Sink(io.FileIO):
     def open(cls, path: str | Path, shown: str) -> BinaryIO:
         number = _descriptor(str(path))
         with refusing(f"write {shown!r}"):
-            # Opening a descriptor by its name would truncate its file.
+            # Opening a descriptor by its path would truncate its file.
             raw = cls(path if number is None else os.dup(number), "w")
         raw.shown = shown
         return io.BufferedWriter(raw)
@@ -161,7 +161,7 @@ class _Sink(io.FileIO):
 @contextmanager
 def new_folder(folder: Path) -> Iterator[Path]:
     """Create a folder that only this user can read; remove it at the end of the block."""
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)  # an interrupt comes at any time
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)  # an interrupt may come at any time
     try:
         folder.mkdir(mode=0o700)
         yield folder
@@ -171,9 +171,10 @@ def new_folder(folder: Path) -> Iterator[Path]:
 
 @contextmanager
 def temporary_folder() -> Iterator[Path]:
-    """A :func:`new_folder` for temporary files, locked while this process lives.
+    """A :func:`new_folder` for temporary files, locked while this process runs.
 
-    The next process that creates one removes the folders of killed processes, which have no lock.
+    Folders of killed processes are no longer locked; the next process that creates a folder removes
+    them.
     """
     parent = Path(tempfile.gettempdir())
     for leftover in parent.glob(RUN + "[0-9a-f]" * 32):
@@ -192,9 +193,9 @@ def temporary_folder() -> Iterator[Path]:
 
 @contextmanager
 def _locked(folder: Path, operation: int) -> Iterator[int]:
-    """Lock a folder, but no symbolic link to one, until the block or the process ends.
+    """Lock a folder until the block or the process ends. Symbolic links are not followed.
 
-    The lock is on the folder itself, so nothing is written to the folder of another user.
+    The folder itself is locked, so no lock file is written to the folder of another user.
     """
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
@@ -206,10 +207,10 @@ def _locked(folder: Path, operation: int) -> Iterator[int]:
 
 @contextmanager
 def own_temporary_folder() -> Iterator[None]:
-    """Use one folder for all temporary files; at the end, leftovers of interrupts are removed."""
+    """Use one folder for all temporary files in the block, and remove it afterwards."""
     usual = tempfile.tempdir
     with ExitStack() as stack:
-        with suppress(OSError):  # code that needs a folder will report that
+        with suppress(OSError):  # code that needs the folder reports the error
             tempfile.tempdir = str(stack.enter_context(temporary_folder()))
         try:
             yield

@@ -1,4 +1,4 @@
-"""Signals that end the command: handling them, and deferring them to avoid leftovers."""
+"""Handle the signals that end a command, and defer them where they would cause leftovers."""
 
 import math
 import os
@@ -14,14 +14,14 @@ ENDING = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
 """Ctrl-C, a request to terminate, and a closed terminal."""
 
 PATIENCE = 3.0
-"""Seconds after a signal in which further signals are ignored."""
+"""Time after a signal in which more signals are ignored, in seconds."""
 
 
 @contextmanager
 def _handled_by(handler: Callable[[int, Any], None]) -> Iterator[None]:
-    """Handle the signals that end the command, if they are not ignored.
+    """Handle the signals that end the command, except signals that are ignored.
 
-    Only Python's main thread handles signals, so in other threads this has no effect.
+    Python handles signals only in the main thread, so this has no effect in other threads.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -41,8 +41,8 @@ def _handled_by(handler: Callable[[int, Any], None]) -> Iterator[None]:
 def one_interrupt(heeded: list[int]) -> Iterator[None]:
     """Raise `KeyboardInterrupt` at Ctrl-C, SIGTERM and SIGHUP.
 
-    Then signals are ignored for `PATIENCE` seconds: they would disturb the cleanup. The numbers of
-    the signals that were not ignored are appended to ``heeded``.
+    For `PATIENCE` seconds, more signals are then ignored, because they would disturb the cleanup.
+    The numbers of the other signals are appended to ``heeded``.
     """
     patient_until = -math.inf
 
@@ -54,7 +54,7 @@ def one_interrupt(heeded: list[int]) -> Iterator[None]:
             raise KeyboardInterrupt
 
     def unraisable(lost: "sys.UnraisableHookArgs") -> None:
-        """A finaliser cannot raise the exception: send the signal again when it is over."""
+        """Send the signal again if a finaliser swallowed the exception."""
         nonlocal patient_until
         if lost.exc_type is not KeyboardInterrupt:
             sys.__unraisablehook__(lost)
@@ -84,7 +84,7 @@ def interrupts_later() -> Iterator[None]:
 
 @contextmanager
 def interrupts_not_inherited() -> Iterator[None]:
-    """Let processes that are started in the block leave the signals to this one."""
+    """Block the signals in processes that are started in the block; only this one handles them."""
     with interrupts_later():
         before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
         try:

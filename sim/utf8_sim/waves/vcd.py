@@ -1,4 +1,4 @@
-"""Traces as waveforms in VCD, for GTKWave, Surfer and other viewers."""
+"""Write traces as waveforms in VCD, for GTKWave, Surfer and other viewers."""
 
 import io
 from collections.abc import Iterable, Iterator
@@ -15,10 +15,10 @@ from ..trace import RESET
 from .diagram import groups_of
 
 PERIOD = 10
-"""Nanoseconds of a clock cycle in the waveform. A cycle begins when the clock rises."""
+"""Clock period in the waveform in nanoseconds. A cycle begins at the rising edge."""
 
 SAVE_FILE_MARK = "[*] written by utf8-hdl"
-"""First line of a generated save file. GTKWave drops it when a user saves a view."""
+"""First line of a generated save file. GTKWave removes it when a user saves a view."""
 
 EXPECTED_SCOPE = "golden"
 """Scope with the output pins that the golden model expects."""
@@ -27,9 +27,9 @@ EXPECTED_SCOPE = "golden"
 class WaveWriter:
     """Writes windows of a trace as VCD. A context manager.
 
-    The waveform shows reset, the design's pins, the registers of its interface, its state, the
-    output at the pins as text if its component has that, and, if ``golden``, the output pins that
-    the golden model expects.
+    The waveform shows reset, the pins, the registers of the interface, the state, and the output as
+    text if the component defines it. If ``golden`` is true, it also shows the output pins expected
+    by the golden model.
     """
 
     def __init__(
@@ -96,22 +96,22 @@ class WaveWriter:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if kind is None:  # otherwise the file is abandoned, perhaps in the middle of a cycle
+        if kind is None:  # otherwise the file may end in the middle of a cycle
             self._writer.close(self._cycle * PERIOD)
 
 
 def save_file(subject: Subject, vcd_name: str, golden: bool = True) -> str:
     """A save file for GTKWave, which shows none of a waveform's signals by default.
 
-    It belongs into the folder of the waveform.
+    It must be in the folder of the waveform.
     """
     interface = subject.interface
     text, scope = io.StringIO(), interface.component
     text.write(f"{SAVE_FILE_MARK}\n")
     save = GTKWSave(text)
-    if vcd_name.isprintable() and '"' not in vcd_name:  # no other name can be written in it
+    if vcd_name.isprintable() and '"' not in vcd_name:  # the format cannot hold other names
         save.dumpfile(vcd_name, abspath=False)
-        # With both names GTKWave looks for the waveform next to the save file, wherever it runs.
+        # With both names, GTKWave finds the waveform next to the save file from any folder.
         save.savefile(f"{splitext(vcd_name)[0]}.gtkw", abspath=False)
     save.treeopen(scope)
     save.trace(f"{scope}.clk", datafmt="bin")
@@ -150,7 +150,7 @@ def _name(pin: str) -> str:
 
 
 def _changed(*columns: np.ndarray) -> np.ndarray:
-    """The cycles whose levels differ from the cycle before; always including the first cycle."""
+    """The cycles whose values differ from the previous cycle, and the first cycle."""
     rows = (column.reshape(len(column), -1) for column in columns)
     changes = [(levels[1:] != levels[:-1]).any(axis=1) for levels in rows]
     return np.flatnonzero(np.append(True, np.logical_or.reduce(changes))[: len(columns[0])])

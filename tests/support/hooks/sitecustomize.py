@@ -1,8 +1,8 @@
-"""Runs first in each Python process of a command that a test starts (`command.Process`).
+"""Hook that runs first in each Python process of a command that a test starts (`command.Process`).
 
-It passes a pipe on to all descendants; when the pipe is closed, all of them have ended. It sends
-signals to the command at chosen events: an audit event of Python, the start of a program, or the
-start of Python. As from a terminal, an interrupt is sent to the whole process group.
+All descendants inherit a pipe; when it is closed, all of them have ended. The hook sends signals to
+the command at chosen events: an audit event of Python, the start of a program, or the start of
+Python. An interrupt is sent to the whole process group, as from a terminal.
 """
 
 import _posixsubprocess
@@ -30,7 +30,7 @@ class _Signal:
         self._file, self._before = file, before
 
     def is_due(self, subject: str) -> bool:
-        """True once, at the event: the process that removes the file sends the signal."""
+        """True once, at the event. The process that removes the file sends the signal."""
         if not self._pattern.search(subject) or any(each._file.exists() for each in self._before):
             return False
         try:
@@ -59,7 +59,7 @@ def _audit(event: str, arguments: tuple) -> None:
 
 
 def _start(command, programs, close, descriptors, *rest):
-    """Start a program, or instead of it one that sends the signal and then never ends."""
+    """Start a program, or replace it by one that sends the signal and then never ends."""
     line = " ".join(map(os.fsdecode, command))
     for each in started:
         if each.is_due(line):

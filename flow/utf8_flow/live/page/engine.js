@@ -1,9 +1,9 @@
-// A design that is simulated here: its gateware as WebAssembly, with the driver of the engine
-// `cxxrtl`. In a browser and in Node.js; no imports.
+// Simulates a design: its gateware as WebAssembly, with the driver of the engine `cxxrtl`. Works in
+// a browser and in Node.js, without imports.
 
 const ARRAYS = { 1: Uint8Array, 4: Uint32Array, 8: BigUint64Array };
 
-// A design of the page: `url` without the ending of its two files.
+// Load a design of the page; `url` is the name of its two files without the suffix.
 export async function load(url) {
   const files = [`${url}.wasm`, `${url}.json`].map(async (name) => {
     const response = await fetch(name, { cache: "no-cache" });
@@ -14,13 +14,13 @@ export async function load(url) {
   return create(await bytes.arrayBuffer(), await description.json());
 }
 
-// A design from the bytes of its module and its description.
+// Create a design from the bytes of its module and its description.
 export async function create(bytes, description) {
   const { instance } = await WebAssembly.instantiate(bytes, {});
   return new Simulation(instance.exports, description);
 }
 
-// A design at some cycle of its life. `pins` are described in wasm.py.
+// A design in its current cycle. See wasm.py for the description of `pins`.
 export class Simulation {
   #code;
   #model = 0;
@@ -35,7 +35,7 @@ export class Simulation {
     this.restart();
   }
 
-  // To the first cycle after reset.
+  // Return to the first cycle after reset.
   restart() {
     if (this.#model) this.#code.model_destroy(this.#model);
     this.#model = this.#code.model_create();
@@ -44,11 +44,11 @@ export class Simulation {
     this.cycle = 0;
   }
 
-  // Simulates as many cycles as there are gaps: cycles in which nothing new is offered if they are
-  // true. In a stall nothing is taken. `items` are the levels of the pins of an item, by name:
-  // those not accepted yet, the first of which stays on offer from one call to the next. The
-  // columns of all pins are typed arrays by name, with so many elements a cycle (or an item) as a
-  // pin has widths. The number of accepted items is `accepted`.
+  // Simulate `gaps.length` cycles. The producer stalls in cycles in which `gaps` is true, and the
+  // consumer in cycles in which `stalls` is true. `items` has a column for each input pin, by name,
+  // with the items not accepted yet; an offered item is held from one call to the next. The result
+  // has `columns`, a typed array for each pin by name, and the number of `accepted` items. A column
+  // has an element for each cycle (or item) and each of the pin's widths.
   run(items, gaps, stalls) {
     const count = this.#checked(items, gaps, stalls);
     const blocks = [];
@@ -58,7 +58,7 @@ export class Simulation {
       blocks.push(address);
       return address;
     };
-    // The memory may grow with each place, and in a run: an older view of it would be empty then.
+    // Allocations and a run may grow the memory, which detaches older views of it.
     const view = (Type, address, size) => new Type(this.#code.memory.buffer, address, size);
     const elements = (pin, rows) => rows * pin.widths.length;
     try {
@@ -76,7 +76,7 @@ export class Simulation {
       view(Uint8Array, gap, gaps.length).set(Uint8Array.from(gaps, Boolean));
       view(Uint8Array, stall, gaps.length).set(Uint8Array.from(stalls, Boolean));
       view(Uint8Array, reset, gaps.length).fill(0);
-      // While nothing is offered the payload is all ones.
+      // In idle cycles, the payload is all ones.
       this.inputs.forEach((pin, i) =>
         view(Uint8Array, idles[i], elements(pin, 1) * pin.bytes).fill(0xff));
       view(Uint32Array, idle, idles.length).set(idles);
@@ -97,7 +97,7 @@ export class Simulation {
     }
   }
 
-  // How many items there are, if the columns fit.
+  // The number of items; an error if the columns do not match the pins.
   #checked(items, gaps, stalls) {
     if (gaps.length !== stalls.length) throw new RangeError("gaps and stalls must be equally many");
     const sizes = this.inputs.map((pin) => {

@@ -1,4 +1,4 @@
-// The page: what is set is simulated as a whole, and one cycle of it is shown.
+// The page: simulates a whole run for the current setting, and shows one of its cycles.
 
 import { load } from "./engine.js";
 import { opinionOf, textOf } from "./opinion.js";
@@ -30,7 +30,7 @@ const design = (file) => {
   return loaded.get(file);
 };
 
-// The switch between light and dark of the documentation, which is served from the same origin.
+// Use the light or dark theme of the documentation, which has the same origin.
 function takeTheme() {
   try {
     document.documentElement.dataset.theme = localStorage.getItem("theme") ?? "auto";
@@ -41,14 +41,14 @@ function takeTheme() {
 
 const takesCodePoints = (component) => component.endsWith("encoder");
 
-// A message replaces the one before it: an "error", or a "note".
+// Show a message, an "error" or a "note". It replaces the previous message.
 function say(kind, ...sentences) {
   $("message").textContent = sentences.filter(Boolean).join(" ");
   $("message").className = $("message").textContent && kind;
   $("retry").hidden = true;
 }
 
-// Removes the run from the page: nothing on it may be taken for the result of another setting.
+// Remove the run from the page, so that it is not mistaken for the result of another setting.
 function drop() {
   stopRunning();
   view = null;
@@ -71,7 +71,7 @@ function showControls() {
   $("cycle-view").hidden = !view;
 }
 
-// The texts that are set, as lists of bytes or of code points.
+// The texts in the setting, as lists of bytes or of code points.
 function textsOf({ source, component }) {
   const { kind, value } = source;
   if (takesCodePoints(component)) {
@@ -90,7 +90,7 @@ function textShown(texts) {
   return texts.map(decode).join(" / ");
 }
 
-// Takes a setting over, simulates it, and shows its cycle. The last one wins.
+// Apply a change of the setting, simulate it, and show its cycle. The last call wins.
 async function apply(change, ...sentences) {
   document.body.dataset.ready = "false";
   const number = ++changes;
@@ -122,7 +122,7 @@ async function apply(change, ...sentences) {
     drawMachine(simulation);
     view = new View(simulation, texts, setting.gaps, setting.stalls);
   } catch (error) {
-    loaded.delete(file);  // or it would fail for ever
+    loaded.delete(file);  // so that the next attempt loads it again
     if (number === changes)
       fail(() => apply({}, ...sentences), `The design cannot be run: ${error.message}.`);
     return;
@@ -138,7 +138,7 @@ async function apply(change, ...sentences) {
   show(setting.cycle);
 }
 
-// The input cannot be simulated: the design's last run stays, without an opinion.
+// The input cannot be simulated: keep the last run of this design, without a comparison.
 function refuse(severity, ...sentences) {
   say(severity, ...sentences);
   const { kind, value } = setting.source;
@@ -150,7 +150,7 @@ function refuse(severity, ...sentences) {
   showLink();
 }
 
-// A transcoder's whole text, which its beats do not show well.
+// The whole output text of a transcoder, which is hard to read in its beats.
 function resultText() {
   if (!view.tokens.length || !("isLast" in view.tokens[0])) return "";
   const text = textOf(entry, view.tokens);
@@ -195,7 +195,7 @@ function drawMachine(simulation) {
   views.drawMachine($("machine"), state.names, stepsOf(simulation));
 }
 
-// Shows a cycle of the run.
+// Show a cycle of the run.
 function show(cycle) {
   const last = view.trace.cycles - 1;
   setting.cycle = Math.max(0, Math.min(cycle, last));
@@ -216,7 +216,7 @@ function show(cycle) {
   showLink();
 }
 
-// The link has the whole setting. A browser refuses too many changes in too short a time.
+// Put the setting into the link. Updates are delayed, because browsers limit their rate.
 function showLink() {
   clearTimeout(linkLater);
   const wait = linked + LINK_INTERVAL - performance.now();
@@ -267,7 +267,7 @@ function nextError() {
   else say("note", "No error follows this cycle.");
 }
 
-// What was bytes is not code points: a text says the same of both.
+// Bytes in hexadecimal are not code points: switch to the text, which is valid for both.
 function chooseComponent(component) {
   stopRunning();
   const isOther = takesCodePoints(component) !== takesCodePoints(setting.component);
@@ -322,7 +322,7 @@ function listen() {
   for (const rule of RULES)
     $(rule).addEventListener("change", () => apply({ [rule]: $(rule).value }));
   $("scrub").addEventListener("input", () => go(+$("scrub").value));
-  // The same file again is a choice, too.
+  // Selecting the same file again must also cause an event.
   $("file").addEventListener("click", () => { $("file").value = ""; });
   $("file").addEventListener("change", () => takeFile($("file").files[0]));
   document.addEventListener("dragover", (event) => event.preventDefault());
@@ -339,8 +339,8 @@ function listen() {
   addEventListener("resize", () => view && show(setting.cycle));
 }
 
-// Gives the frame that this page is embedded in the height of the content. It does not shrink while
-// its width stays the same, or the text after it would move with every step.
+// Set the height of the embedding frame to the height of the content. While the width is the same,
+// it does not shrink: the text after it would move with every step.
 function fitFrame() {
   let [width, height] = [0, 0];
   const frame = window.frameElement;  // null in a page of another origin

@@ -1,10 +1,10 @@
-// What somebody else says of the same input: the browser's own TextDecoder and TextEncoder.
+// Compares the result with the browser's own TextDecoder and TextEncoder.
 
 import { characterOf } from "./run.js";
 
 const ROWS = { true: "agrees", false: "does not agree" };
 
-// Whether it agrees with what came out: true, false, or null where it has no opinion; and why.
+// `agrees`: true or false, or null if there is nothing to compare; `text`: the explanation.
 export function opinionOf(entry, texts, tokens, trace) {
   if (!trace.isWhole) return { agrees: null, text: "Not all of the input has come out." };
   const { rules } = entry;
@@ -21,7 +21,7 @@ export function opinionOf(entry, texts, tokens, trace) {
 
 const decode = (bytes) => new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
 
-// The texts that end without a byte more than they have: each is decoded alone.
+// Compares the decoded text. Each text is decoded separately, because sequences end with the text.
 function sameText(entry, texts, tokens) {
   const expected = texts.map(decode).join("");
   if (tokens.every((token) => token.text !== undefined))
@@ -29,7 +29,7 @@ function sameText(entry, texts, tokens) {
   return textOf(entry, tokens) === expected;
 }
 
-// What a transcoder's bytes are, read strictly: what came out must be well-formed.
+// Decode a transcoder's output, which must be well-formed; null if it is not.
 export function textOf(entry, tokens) {
   const form = entry.options.join(" ").includes("--to utf-8") ? "utf-8" : "utf-16le";
   const decoder = new TextDecoder(form, { ignoreBOM: true, fatal: true });

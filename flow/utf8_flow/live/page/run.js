@@ -1,16 +1,16 @@
-// A whole run of a design, kept with every pin in every cycle, and what can be read from it.
+// Simulates a whole run of a design, with every pin in every cycle, and extracts tokens and stages.
 
 import { MAX_CYCLES } from "./settings.js";
 
 const REPLACEMENT = "\uFFFD";
 
-// Items for a design: columns by the names of its input pins. A text is a list of values.
+// Pack texts, which are lists of values, into items: a column for each input pin, by name.
 export function itemsOf(texts, pins) {
   const pin = (name) => pins.find((each) => each.name === name);
   const keep = pin("i.keep");
   const first = pin("i.data") ?? pin("i.code_point");
   const lanes = keep ? keep.widths.length : 1;
-  // A text without a value is a beat without a byte; a byte or a code point alone cannot say it.
+  // An empty text is a beat without a byte. Without beats, an empty text has no item.
   const beats = (text) => (keep ? Math.max(1, Math.ceil(text.length / lanes)) : text.length);
   const count = texts.reduce((sum, text) => sum + beats(text), 0);
   const column = (lanes_of) => new Array(count * lanes_of).fill(0);
@@ -31,7 +31,8 @@ export function itemsOf(texts, pins) {
 
 const CYCLES_BEHIND = 4;
 
-// Simulates until all is accepted and no more comes out. `gaps` and `stalls` are sets of cycles.
+// Simulate until all input is accepted and all output is taken. `gaps` and `stalls` are sets of
+// cycles.
 export function run(simulation, { items, count }, gaps, stalls) {
   const { pins, description } = simulation;
   const parts = [];
@@ -77,7 +78,7 @@ export class Trace {
     }));
   }
 
-  // The level of a pin in a cycle: a number, or a list of the lanes.
+  // The value of a pin in a cycle: a number, or an array with a number for each lane.
   level(name, cycle) {
     const { widths } = this.pins.get(name);
     const column = this.columns[name];
@@ -89,7 +90,7 @@ export class Trace {
     return cycle >= 0 && cycle < this.cycles && !!this.columns[name][cycle];
   }
 
-  // The cycles in which something is accepted at `i`, or taken at `o`.
+  // The cycles with a transfer at `i` or at `o`.
   moves(side) {
     const [valid, ready] = [this.columns[`${side}.valid`], this.columns[`${side}.ready`]];
     const found = [];
@@ -99,9 +100,9 @@ export class Trace {
   }
 }
 
-// Tokens: what came out, each with where its values are in the input, and the cycles in which it
-// was first there and was taken. For components that give no tokens of their own it is what is
-// nearest: an encoder's characters, a validator's texts, a transcoder's beats.
+// The tokens of the output, with the offset and the number of their values in the input, the first
+// cycle in which they were valid, and the cycle in which they were taken. For components without
+// tokens, these are an encoder's characters, a validator's texts, or a transcoder's beats.
 export function tokensOf(trace, texts, kinds) {
   const has = (name) => trace.pins.has(name);
   const read = has("o.length") ? readTokens : has("o.offset") ? readVerdicts :
@@ -162,12 +163,13 @@ function readBeats(trace, cycle, tokens, when) {
   tokens.push({ ...when, offset: endOf(tokens), length: bytes.length, kind, bytes, isLast });
 }
 
-// Stages in which it is not the n-th thing: the skid register has the newest one that was accepted,
-// and the output the oldest one that was not taken.
+// Stages whose content is not found by counting: the skid register holds the newest accepted input,
+// and the output buffer the oldest output not taken.
 const PLACES = { skid_taken: "newest", "o.valid": "oldest" };
 
-// What is in each stage in a cycle: the n-th thing that moved into it. As many things as inputs
-// are inputs, and as many as outputs are outputs; of others nothing is known but that they are.
+// The content of each stage in each cycle. The contents of a stage are numbered in order. If their
+// total equals the number of inputs, they are the inputs; if it equals the number of outputs, they
+// are the outputs. Otherwise, a stage is only known to be occupied.
 export class Stages {
   constructor(trace, stages) {
     this.trace = trace;
@@ -189,7 +191,7 @@ export class Stages {
       stage.registers.some((register) => register.name === "state")) ?? null;
   }
 
-  // Whether the state register takes a step at the end of a cycle.
+  // True if the state machine makes a transition at the end of a cycle.
   steps(cycle) {
     const { trace, withState } = this;
     if (!trace.pins.has("state") || cycle < 0 || cycle + 1 >= trace.cycles) return false;

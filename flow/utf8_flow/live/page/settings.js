@@ -1,4 +1,4 @@
-// What the user has set, as a link can hold it.
+// The user's settings, and their format in a link.
 
 export const RULES = ["profile", "surrogates", "noncharacters", "error-span"];
 
@@ -12,7 +12,7 @@ export const INITIAL = {
   gaps: new Set(),
   stalls: new Set(),
   cycle: 0,
-  embed: "",  // or what is shown of it in a page: "1", "machine", "stages"
+  embed: "",  // if embedded in another page, the parts to show: "1" (all), "machine", "stages"
 };
 
 export const EXAMPLES = [
@@ -25,17 +25,17 @@ export const EXAMPLES = [
   ["Two texts", { kind: "hex", value: "E2 82 / AC 41 EF BF BE" }],
 ];
 
-// Cycles from 0, as many as the page simulates at most, and bytes that it takes.
+// Maximum number of cycles that the page simulates, and of bytes that it accepts.
 export const MAX_CYCLES = 1 << 18;
 export const MAX_BYTES = 1 << 16;
 
-// Characters of the input in a link. Each step writes the link, and a browser takes long for a
-// long one.
+// Maximum number of characters of the input in a link. Each step updates the link, which is slow in
+// a browser if it is long.
 const MAX_LINKED = 1 << 14;
 
 export const isLinked = ({ source }) => source.value.length <= MAX_LINKED;
 
-// The texts of bytes in hexadecimal, with " / " between them; an Error says what is wrong.
+// Parse bytes in hexadecimal, with " / " between texts; an Error describes a mistake.
 export function textsOfHex(value) {
   if (value.trim() === "") return [];
   return value.split("/").map((text, n, { length }) => bytesOfHex(text, n === length - 1));
@@ -44,7 +44,7 @@ export function textsOfHex(value) {
 function bytesOfHex(text, isLast) {
   const words = text.split(/\s+/).filter(Boolean);
   const wrong = words.find((word) => !/^([0-9a-f]{2})+$/i.test(word));
-  // It is probably being typed.
+  // The user is probably still typing.
   if (isLast && wrong !== undefined && text.endsWith(wrong) && /^[0-9a-f]+$/i.test(wrong))
     throw Object.assign(new Error("The last byte lacks a digit"), { isUnfinished: true });
   if (wrong !== undefined)
@@ -52,7 +52,7 @@ function bytesOfHex(text, isLast) {
   return Uint8Array.from(words.join("").match(/../g) ?? [], (digits) => parseInt(digits, 16));
 }
 
-// The texts of code points in hexadecimal, for an encoder.
+// Parse code points in hexadecimal, for an encoder.
 export function textsOfCodePoints(value, width) {
   if (value.trim() === "") return [];
   return value.split("/").map((text) => text.split(/\s+/).filter(Boolean).map((word) => {
@@ -68,7 +68,7 @@ export function hexOf(values, digits = 2) {
   return Array.from(values, word).join(" ");
 }
 
-// Cycles as ranges, like "3-5,9".
+// Format cycles as ranges, such as "3-5,9".
 export function rangesOf(cycles) {
   const ranges = [];
   for (const cycle of [...cycles].sort((a, b) => a - b)) {
@@ -90,7 +90,7 @@ function cyclesOf(ranges) {
   return cycles;
 }
 
-// A setting as the part of a link behind #: only what is not as it is at first.
+// The setting as the fragment of a link, after the #; defaults are left out.
 export function linkOf(setting) {
   const words = new URLSearchParams();
   for (const name of ["component", ...RULES])
@@ -103,7 +103,7 @@ export function linkOf(setting) {
   return words.toString();
 }
 
-// The setting of a link, and what is wrong with it: that stays as it is at first.
+// The setting in a link, and descriptions of invalid parts, for which defaults are used.
 export function settingOf(link, { profiles, designs, components }) {
   const words = new URLSearchParams(link);
   const setting = { ...INITIAL, gaps: new Set(), stalls: new Set() };
@@ -139,14 +139,14 @@ export function settingOf(link, { profiles, designs, components }) {
   return { setting, wrong };
 }
 
-// The design for a setting, or none.
+// The design for a setting, or null.
 export function entryFor(setting, { profiles, designs }) {
   const usual = profiles[setting.profile];
   return designs.find((entry) => entry.component === setting.component &&
     RULES.every((rule) => entry.rules[rule] === (setting[rule] || usual[rule]))) ?? null;
 }
 
-// The setting itself if there is a design for it, or the nearest one for which there is one.
+// The setting, or the nearest setting for which this build has a design.
 export function possible(setting, index) {
   const usual = { surrogates: "", noncharacters: "", "error-span": "maximal-subpart" };
   const { profile } = index.designs.find((entry) => entry.component === setting.component).rules;

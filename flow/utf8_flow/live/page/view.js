@@ -1,9 +1,9 @@
-// What is shown of a run: its input, where that ended up, and what the things inside are called.
+// The data that the page displays: the input, the token of each value, and the contents of stages.
 
 import { hexOf } from "./settings.js";
 import { itemsOf, run, Stages, tokensOf } from "./run.js";
 
-// A character as a person can see it.
+// A visible form of a character.
 export function visible(character) {
   if (character === " ") return "␣";
   const code = character.codePointAt(0);
@@ -27,7 +27,7 @@ export class View {
     this.#count();
   }
 
-  // How many values each item has.
+  // Count the values in each item.
   #itemSizes({ items, count }, keep) {
     const lanes = keep?.widths.length ?? 1;
     this.sizes = Array.from({ length: count }, (_, n) => (keep
@@ -36,8 +36,8 @@ export class View {
     this.begins = this.sizes.map((size) => (begin += size) - size);
   }
 
-  // The token that each value ended up in, and whether that is an error. A transcoder's output
-  // does not say, so it is the beat; a validator's says where the first error is.
+  // Find the token of each value, and mark errors. A transcoder's output does not identify input
+  // values, so its beats are used instead. A validator's output has the offset of the first error.
   #owners() {
     const { tokens, values } = this;
     this.owners = new Int32Array(values.length);
@@ -53,8 +53,7 @@ export class View {
     else this.begins.forEach((begin, n) => this.owners.fill(n, begin, begin + this.sizes[n]));
   }
 
-  // For each cycle how many items have been accepted, with how many values, and how many outputs
-  // taken, before it.
+  // Count, for each cycle, the items and values accepted and the outputs taken before it.
   #count() {
     const { trace } = this;
     [this.items, this.accepted, this.outputs] =
@@ -72,14 +71,14 @@ export class View {
     this.taken = trace.moves("o");
   }
 
-  // How many values have been accepted before a cycle, and how many are in what has come out.
+  // The number of values accepted before a cycle, and the number covered by the output so far.
   progress(cycle) {
     if (!this.isTraced) return [this.accepted[cycle], 0];
     const last = this.tokens.findLast((token) => token.shown <= cycle);
     return [this.accepted[cycle], last ? last.offset + last.length : 0];
   }
 
-  // What a stage has in a cycle: the name of it, or nothing.
+  // The name of the content of a stage in a cycle; empty if the stage is.
   thing(stage, cycle) {
     if (!stage.valid || !this.trace.isSet(stage.valid, cycle)) return "";
     if (stage.of === "newest") return this.#nameOfItem(this.items[cycle] - 1);
@@ -104,7 +103,7 @@ export class View {
     return kind === "none" ? visible(text) : kind;
   }
 
-  // What made the state machine take the step that it took into a cycle.
+  // The input that caused the transition of the state machine into a cycle.
   causeOf(cycle) {
     const { withState } = this.stages;
     if (withState?.numbers) return `on ${this.thing(withState, cycle)}`;
@@ -112,14 +111,14 @@ export class View {
     return number === this.items[cycle - 1] ? "" : `on ${this.#nameOfItem(number - 1)}`;
   }
 
-  // The cycle of the next error behind a cycle, or nothing.
+  // The cycle of the next error after a cycle, or undefined.
   nextError(cycle) {
     return this.tokens.find((token) => token.kind !== "none" && token.shown > cycle)?.shown;
   }
 }
 
-// The steps that a state machine can take: those that it takes on each beginning of a sequence,
-// cut short by each kind of byte, and at the end of a text.
+// The transitions of a state machine: found by simulating prefixes of sequences, followed by each
+// kind of byte or by the end of the text.
 export function stepsOf(simulation) {
   const isEncoder = simulation.inputs.some((pin) => pin.name === "i.code_point");
   const leads = [0xC2, 0xE1, 0xF1, 0xF9, 0xFD, 0xFE, 0xFF];

@@ -1,4 +1,4 @@
-// What the page shows of one cycle of a run. Each function fills one element.
+// Draws one cycle of a run. Each function fills one element of the page.
 
 import { hexOf } from "./settings.js";
 import { visible } from "./view.js";
@@ -7,7 +7,7 @@ const SVG = "http://www.w3.org/2000/svg";
 const BYTES_SHOWN = 512;
 const TOKENS_SHOWN = 512;
 
-// An element with attributes and children.
+// Create an element with attributes and children.
 export function make(tag, attributes = {}, ...children) {
   const isSvg = ["svg", "g", "path", "circle", "rect", "text", "line", "title"].includes(tag);
   const element = isSvg ? document.createElementNS(SVG, tag) : document.createElement(tag);
@@ -21,7 +21,7 @@ export function make(tag, attributes = {}, ...children) {
 const hex = (value) => value.toString(16).toUpperCase();
 const codePoint = (value) => `U+${hex(value).padStart(4, "0")}`;
 
-// A level of a pin: what it is called, or in hexadecimal; of lanes, the first one first.
+// Format the value of a pin: its name if it has one, else in hexadecimal; lane 0 first.
 export function levelText(pin, level) {
   const digits = pin.widths[0] > 4 ? 2 : 1;
   if (pin.widths.length > 1)
@@ -31,7 +31,7 @@ export function levelText(pin, level) {
   return name === undefined ? number : pin.name === "state" ? name : `${number} ${name}`;
 }
 
-// The values of the input, coloured by what they ended up in; a slice of them around the cursor.
+// Show the input values around the cursor, coloured by token.
 export function showBytes(element, view, cycle) {
   const { values, owners, wrong, width } = view;
   const [accepted, done] = view.progress(cycle);
@@ -56,7 +56,7 @@ export function showBytes(element, view, cycle) {
   scrollTo(element, element.querySelector(".current") ?? element.lastElementChild);
 }
 
-// Scrolls an element, and not the page, so that a child is in view.
+// Scroll an element, but not the page, so that a child is in view.
 function scrollTo(element, child) {
   if (!child) return;
   const [top, bottom] = [child.offsetTop, child.offsetTop + child.offsetHeight];
@@ -64,7 +64,7 @@ function scrollTo(element, child) {
     element.scrollTop = (top + bottom - element.clientHeight) / 2;
 }
 
-// The tokens that have come out.
+// Show the tokens of the output so far.
 export function showTokens(element, { tokens }, cycle) {
   let count = tokens.length;
   while (count && tokens[count - 1].shown > cycle) --count;
@@ -88,11 +88,11 @@ function tokenElement(token, number) {
   make("span", {}, about.filter(Boolean).join(" ")));
 }
 
-// The pins, without the registers that are looked at like pins. A register may be a pin as well.
+// The pins, without registers that are only observed like pins. A register may also be a pin.
 const pinsOf = (description) =>
   description.pins.filter((pin) => pin.name === "state" || /^[io]\./.test(pin.name));
 
-// A payload pin means something only while `valid` is high.
+// A payload pin is a don't care while `valid` is low.
 const isPayload = ({ name }) => /^[io]\.(?!valid|ready)/.test(name);
 const isDontCare = (pin, trace, cycle) =>
   isPayload(pin) && !trace.isSet(`${pin.name[0]}.valid`, cycle);
@@ -107,7 +107,7 @@ export function showPins(element, { trace, description }, cycle) {
   }));
 }
 
-// The stages, each with what is in it, and its registers.
+// Show the stages, each with its content and its registers.
 export function showStages(element, view, cycle) {
   const { stages, trace } = view;
   const opened = [...element.querySelectorAll("details[open]")];
@@ -141,7 +141,7 @@ function registerRows(register, trace, cycle) {
   });
 }
 
-// The state machine: states in a row, and as arcs between them the steps that it can take.
+// Draw the state machine: states in a row, transitions as arcs between them.
 export function drawMachine(element, names, edges) {
   const states = Object.entries(names);
   const [gap, y] = [104, 94];
@@ -182,7 +182,7 @@ export function showMachine(element, view, cycle) {
   return [name(trace.level("state", cycle - 1)), "→", name(state), view.causeOf(cycle)].join(" ");
 }
 
-// The cycles around: handshakes as lines, other pins as boxes with their level.
+// Show the cycles around the cursor: one-bit pins as lines, other pins as boxes with their value.
 export function showWave(element, { trace, description }, cycle) {
   const [left, step, height] = [104, 46, 26];
   const width = Math.max(element.parentElement.clientWidth, 280);
@@ -223,7 +223,7 @@ function line(pin, trace, begin, count, left, step, y) {
   return [make("path", { class: "line", "data-pin": pin.name, d: path })];
 }
 
-// A payload that is transferred ends its box, so that a box over several cycles is a stall.
+// A transfer ends the box of a payload, so a box over several cycles shows a stall.
 function boxes(pin, trace, begin, count, left, step, y) {
   const found = [];
   const shown = (at) =>

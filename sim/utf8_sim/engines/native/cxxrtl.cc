@@ -1,4 +1,4 @@
-// The design, as C++ by write_cxxrtl (design.h), for driver.h.
+// Model for driver.h: the design as C++ from write_cxxrtl (design.h).
 
 #include <cstdio>
 #include <cstdlib>
@@ -10,11 +10,12 @@ struct Model {
 
     void settle() {
 #if SETTLES
-        // With a rising clock, eval() computes both the outputs before the edge and what the
-        // registers become, which commit() makes true: one evaluation a cycle.
+        // At a rising clock edge, eval() computes the outputs before the edge and the next values
+        // of the registers, which commit() stores. One evaluation per cycle is enough.
         rise();
 #else
-        // Wires that depend on themselves, as a port of which one bit is another one, settle first.
+        // First settle wires that depend on themselves, such as a port with one bit assigned from
+        // another.
         top.prev_p_clk.data[0] = top.p_clk.data[0] = 0;
         int rounds = 0;
         do {
@@ -46,7 +47,7 @@ struct Model {
     }
 };
 
-// Some bits of a port, and levels for some bits of a port whose other bits stay.
+// get: read some bits of a port. set: write some bits of a port; its other bits do not change.
 template <size_t lowest, size_t width, size_t bits> static uint64_t get(const value<bits> &port) {
     uint64_t level = 0;
     for (size_t chunk = lowest / 32; 32 * chunk < lowest + width; ++chunk)
@@ -74,7 +75,7 @@ static void set(value<bits> &port, uint64_t level) {
 #include "driver.h"
 
 #ifdef MUTANTS
-// Which of the mutants in the design is alive; none is with 0.
+// Select the active mutant of the design; 0 selects none.
 extern "C" __attribute__((visibility("default"))) void model_choose(void *model, uint64_t mutant) {
     auto &port = static_cast<Model *>(model)->top.p_mutant;
     set<0, MUTANTS>(port, mutant);

@@ -1,20 +1,21 @@
-// Drives a compiled design for a window of cycles: stimulus and trace are columns of the caller.
+// Drives a compiled design for a window of cycles. The caller owns the columns of both stimulus and
+// trace.
 //
-// The file that includes this one defines before it
+// The file that includes this one first defines
 //
 //   struct Model {
 //       void settle();  // before the clock edge
 //       void tick();    // the clock edge
 //   };
 //
-// and, in the generated ports.h, for the pins of the design:
+// The generated ports.h defines, for the pins of the design:
 //
 //   void drive(Model &, bool reset, bool valid, bool ready);   // the handshake
 //   void drive_item(Model &, void *const *items, size_t row);  // the payload
 //   bool accepts(Model &);                                     // i.ready
 //   void record(Model &, void *const *columns, size_t row);    // all pins
 //
-// The rules are those of Plan and Simulation in engine.py.
+// Plan and Simulation in engine.py define the rules.
 
 #include <cstddef>
 #include <cstdint>
@@ -29,8 +30,9 @@ void *model_create() { return new (std::nothrow) Model; }
 
 void model_destroy(void *model) { delete static_cast<Model *>(model); }
 
-// Simulates `cycles` cycles and returns how many of the `count` items were accepted. `offered` says
-// whether the first of them was on offer already, and then whether the next one is.
+// Simulates `cycles` cycles and returns how many of the `count` items were accepted. `offered` is 1
+// if the first item was already offered before the call; it is set to 1 if the next item is offered
+// but not accepted.
 uint64_t model_run(void *model, uint64_t cycles, const uint8_t *gaps, const uint8_t *stalls,
                    const uint8_t *resets, void *const *items, uint64_t count, void *const *idle,
                    const int32_t *idle_rows, uint32_t exact, uint8_t *offered,

@@ -1,12 +1,15 @@
-// Drives a design for windows of cycles, as driver.h does. Standard input has for each window how
-// many cycles (4 bytes) and how many items (4 bytes, of which the highest bit says that the window is
-// exact); a byte a cycle (bit 0: nothing is offered, bit 1: nothing is taken, bit 2: reset, bit 3:
-// the payload stays if nothing is offered); for each cycle the fields if nothing is offered, and for
-// each item its fields, 8 bytes each. Standard output gets a line a cycle. Every number is
-// big-endian. Items that were not accepted come again with the next window.
+// Drives a design for windows of cycles, like driver.h. For each window, standard input has:
+//   4 bytes: the number of cycles
+//   4 bytes: the number of items; the highest bit is set if the window is exact
+//   1 byte for each cycle: bit 0 producer stalls, bit 1 consumer stalls, bit 2 reset, bit 3 the
+//     payload does not change if the cycle is idle
+//   8 bytes for each field of each cycle: the payload if the cycle is idle
+//   8 bytes for each field of each item
+// All numbers are big-endian. Standard output gets a line for each cycle. Items that were not
+// accepted are sent again with the next window.
 //
-// The generated ports.vh declares the design `dut`, with its handshake in valid, ready and s_tready
-// and its payload in `fields`, and the task `show`, which prints all pins.
+// The generated ports.vh instantiates the design as `dut`, with its handshake in valid, ready and
+// s_tready and its payload in `fields`. It defines the task `show`, which prints all pins.
 
 `timescale 1ns / 1ns
 

@@ -1,10 +1,10 @@
-// The generated Verilog, as C++ by Verilator, for driver.h.
+// Model for driver.h: the generated Verilog as C++ from Verilator.
 
 #include "Vdesign.h"
 #include "Vdesign___024root.h"
 #include "verilated.h"
 
-// Without Verilator's pool of threads, which one small design has no use for.
+// One thread: a small design does not need Verilator's thread pool.
 struct Context : VerilatedContext {
     Context() { threads(1); }
 };
@@ -13,7 +13,7 @@ struct Model {
     Context context;
     Vdesign top{&context};
 
-    // The end of `top` asks for the context of the thread, which may be that of another model.
+    // The destructor of `top` uses the context of the thread, which may belong to another model.
     ~Model() { Verilated::threadContextp(&context); }
 
     void settle() {
@@ -27,8 +27,8 @@ struct Model {
     }
 };
 
-// Some bits of a port, and levels for some bits of a port whose other bits stay. A port has one
-// word, or as many of 32 bits as it needs.
+// get: read some bits of a port. set: write some bits of a port; its other bits do not change. A
+// port is a single word, or an array of 32-bit words.
 template <size_t lowest, size_t width, typename Word> static uint64_t get(const Word &port) {
     const uint64_t level = uint64_t(port) >> lowest;
     return width < 64 ? level & ((uint64_t(1) << (width & 63)) - 1) : level;

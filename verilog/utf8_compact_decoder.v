@@ -28,9 +28,9 @@
 // Throughput: one byte in every cycle while m_axis_tready is high. s_axis_tready depends on
 // m_axis_tready within the cycle. It is low during reset and in the first cycle after it.
 // Latency: a token is at the output 1 cycle after its last byte was accepted, or after the byte
-// that cuts it short. Behind a token cut short it is 2 cycles, for bytes that follow without a gap,
-// until one of them begins a sequence. Cycles in which m_axis_tvalid is high and m_axis_tready low
-// are not counted.
+// that cuts it short. After a token cut short, the latency is 2 cycles for bytes that follow
+// without a gap, until one of them begins a sequence. Cycles in which m_axis_tvalid is high and
+// m_axis_tready low are not counted.
 //
 // Reset: from the first clock edge with reset to the first one without it, s_axis_tready and
 // m_axis_tvalid are low. Registers have initial values, too: where an FPGA loads these, no reset is

@@ -26,10 +26,10 @@
 // While m_axis_tvalid is low, m_axis_tdata, m_axis_tuser and m_axis_tlast are don't care.
 //
 // Throughput: one byte in every cycle while m_axis_tready is high. s_axis_tready is a register: it
-// may be low two cycles after a cycle in which the output waited, and is high in all others.
+// may be low two cycles after a stalled output, and is high in all other cycles.
 // Latency: a token is at the output 7 cycles after its last byte was accepted, or 6 after the byte
-// that cuts it short; one more if that byte was accepted in the cycle after one in which the output
-// waited. Cycles in which m_axis_tvalid is high and m_axis_tready low are not counted.
+// that cuts it short; one more if that byte was accepted in the cycle after a stalled output.
+// Cycles in which m_axis_tvalid is high and m_axis_tready low are not counted.
 //
 // Reset: from the first clock edge with reset to the first one without it, s_axis_tready and
 // m_axis_tvalid are low. Registers have initial values, too: where an FPGA loads these, no reset is

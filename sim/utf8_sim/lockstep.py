@@ -133,7 +133,7 @@ HANDSHAKE = "i.ready", "o.valid"
 OUTPUT_LAST = "o.last"
 
 MAX_HISTORY = 1 << 26
-"""Memory limit, in bytes, of the cycles kept for replay: enough for millions of cycles."""
+"""Memory limit, in bytes, of the cycles kept for replay: enough for millions of bytes of text."""
 
 
 class Lockstep:

@@ -158,18 +158,20 @@ def test_different_worker_is_refused(folder, tmp_path_factory):
         with cluster.worker({}), cluster.worker(differs):
             result = run(*compare)
             assert_refused(result, "install the same version there")
-            refused = rf"utf8-hdl: a worker on \S+ has numpy 0\.1, here is {numpy}: install "
+            refused = (
+                rf"utf8-hdl: a worker on \S+ has numpy 0\.1, but this machine has {numpy}: install "
+            )
             assert re.match(refused, result.err)
         with cluster.worker(no_sources(place / "none")):
             assert_refused(run(*compare), "cannot report its versions (ImportError(")
         with cluster.worker(copy_of_sources(place / "sources")):
             result = run(*compare)
-            assert_refused(result, f"here is {sources}: ")
-            assert re.search("has utf8_hdl [0-9a-f]{8}, here is", result.err)
+            assert_refused(result, f"but this machine has {sources}: ")
+            assert re.search("has utf8_hdl [0-9a-f]{8}, but this machine has", result.err)
         with cluster.worker(other_version(place / "pyosys", "pyosys", "0.1")):
             assert run(*compare).status == 0  # it does not use this tool
             result = run(*prove, "--profile", "unicode", "--cluster", cluster.address)
-            assert_refused(result, "has pyosys 0.1, here is ")
+            assert_refused(result, "has pyosys 0.1, but this machine has ")
 
 
 @pytest.mark.long
@@ -178,7 +180,9 @@ def test_later_worker_with_other_version_is_refused(tmp_path):
         results = workers.do(units.square, range(1 << 62))
         next(results)
         cluster.start_workers(other_version(tmp_path / "numpy", "numpy", "0.1"))
-        with pytest.raises(ToolError, match=r"^a worker on \S+ has numpy 0\.1, here is "):
+        with pytest.raises(
+            ToolError, match=r"^a worker on \S+ has numpy 0\.1, but this machine has "
+        ):
             for _ in results:
                 pass
 

@@ -168,13 +168,13 @@ class DecoderComponent(Component):
     def promises(self, timing: Timing) -> list[str]:
         if isinstance(timing, Elastic):
             rate = (
-                "s_axis_tready is a register: it may be low two cycles after a cycle in which the "
-                "output waited, and is high in all others."
+                "s_axis_tready is a register: it may be low two cycles after a stalled output, and "
+                "is high in all other cycles."
             )
             latency = (
                 f"a token is at the output {timing.latency} cycles after its last byte was "
                 f"accepted, or {timing.latency_of_cut} after the byte that cuts it short; one more "
-                "if that byte was accepted in the cycle after one in which the output waited."
+                "if that byte was accepted in the cycle after a stalled output."
             )
         else:
             rate = (
@@ -183,8 +183,8 @@ class DecoderComponent(Component):
             )
             latency = (
                 "a token is at the output 1 cycle after its last byte was accepted, or after the "
-                "byte that cuts it short. Behind a token cut short it is 2 cycles, for bytes that "
-                "follow without a gap, until one of them begins a sequence."
+                "byte that cuts it short. After a token cut short, the latency is 2 cycles for "
+                "bytes that follow without a gap, until one of them begins a sequence."
             )
         return [
             f"Throughput: one byte in every cycle while m_axis_tready is high. {rate}",

@@ -180,7 +180,7 @@ def encoded_by_cpython(values: np.ndarray) -> str:
 
 PORTS = """\
 // s_axis_*         code points in, AXI4-Stream.
-//   tdata          UTF-32; a value that the profile refuses gives the bytes of U+FFFD
+//   tdata          UTF-32; a value that the profile does not allow is encoded as U+FFFD
 //   tlast          the last code point of a text
 // m_axis_*         bytes out, AXI4-Stream.
 //   tlast          the last byte of a text

@@ -59,9 +59,9 @@ class Elastic(NamedTuple):
     output. An input accepted in an enabled cycle enters the pipeline at once. An input accepted in
     any other cycle is held in the skid register until the next enabled cycle. Inputs are accepted
     while the skid register is empty, except in the first cycle after reset. An output is at the
-    pins ``latency`` enabled cycles after its input entered. If the next input cuts it, it is one
-    enabled cycle less, counted from that input. ``latency_of_state`` stages precede the state
-    machine.
+    pins ``latency`` enabled cycles after its input entered. If the next input cuts it, it is at the
+    pins ``latency - 1`` enabled cycles after that input. ``latency_of_state`` stages precede the
+    state machine.
     """
 
     latency: int

@@ -156,7 +156,7 @@ def _begin_text(state):  # type: ignore[no-untyped-def]
 
 @kernel
 def _end_of_beat(forms, state, dense, count, beat, cut):  # type: ignore[no-untyped-def]
-    """When all bytes of an input beat are buffered, emit an output beat if more than one is full.
+    """When all bytes of an input beat are buffered, emit a full output beat if more bytes follow.
 
     With ``cut``, they are the bytes of the previous beat. Returns the number of beats emitted so
     far.

@@ -97,7 +97,7 @@ async function apply(change, ...sentences) {
   const wanted = { ...setting, ...change };
   setting = { ...wanted, ...possible(wanted, index) };
   if (RULES.some((rule) => setting[rule] !== wanted[rule]))
-    sentences.push("This build of the page has no such design: the nearest rules are chosen.");
+    sentences.push("This build of the page lacks this design: the nearest rules are used.");
   entry = entryFor(setting, index);
   if (view && view.entry !== entry) $("opinion").dataset.agrees = "none";
   showSetting();
@@ -110,7 +110,7 @@ async function apply(change, ...sentences) {
   }
   const size = texts.reduce((sum, text) => sum + text.length, 0);
   if (size > MAX_BYTES) {
-    refuse("error", `At most ${MAX_BYTES} values are simulated here, not ${size}.`);
+    refuse("error", `This page simulates at most ${MAX_BYTES} values, not ${size}.`);
     return;
   }
   const { file } = entry;
@@ -144,7 +144,7 @@ function refuse(severity, ...sentences) {
   const { kind, value } = setting.source;
   if ($(kind).value !== value) $(kind).value = value;
   $(kind).toggleAttribute("aria-invalid", severity === "error");
-  if (view?.entry === entry) $("opinion").textContent = "The run below is that of another input.";
+  if (view?.entry === entry) $("opinion").textContent = "The run below belongs to another input.";
   else drop();
   $("opinion").dataset.agrees = "none";
   showLink();
@@ -278,7 +278,7 @@ function chooseComponent(component) {
 
 async function takeFile(file) {
   const bytes = new Uint8Array(await file.slice(0, MAX_BYTES).arrayBuffer());
-  const cut = file.size > bytes.length && `Of ${file.name} the first ${MAX_BYTES} bytes are here.`;
+  const cut = file.size > bytes.length && `Only ${MAX_BYTES} bytes of ${file.name} are used.`;
   const component = takesCodePoints(setting.component) ? "decoder" : setting.component;
   apply({ component, source: { kind: "hex", value: hexOf(bytes) }, cycle: 0 }, cut);
 }
@@ -356,7 +356,7 @@ function takeLink() {
   stopRunning();
   const { setting: found, wrong } = settingOf(location.hash.slice(1), index);
   setting = found;
-  return apply({}, wrong.length && `The link is not all right: ${wrong.join("; ")}.`);
+  return apply({}, wrong.length && `The link has mistakes: ${wrong.join("; ")}.`);
 }
 
 async function loadIndex() {

@@ -6,12 +6,12 @@ const ROWS = { true: "agrees", false: "does not agree" };
 
 // `agrees`: true or false, or null if there is nothing to compare; `text`: the explanation.
 export function opinionOf(entry, texts, tokens, trace) {
-  if (!trace.isWhole) return { agrees: null, text: "Not all of the input has come out." };
+  if (!trace.isWhole) return { agrees: null, text: "The output is not complete." };
   const { rules } = entry;
   const isUnicode = rules.profile === "unicode" && rules.surrogates === "reject" &&
     rules.noncharacters === "accept" && rules["error-span"] === "maximal-subpart";
   if (!isUnicode)
-    return { agrees: null, text: "Browsers decode by other rules: no opinion." };
+    return { agrees: null, text: "Browsers use other rules: no comparison." };
   const [who, agrees] = trace.pins.has("i.code_point")
     ? ["TextEncoder", sameBytes(texts, tokens)]
     : ["TextDecoder", trace.pins.has("o.offset") ? sameVerdicts(texts, tokens)

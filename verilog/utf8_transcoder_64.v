@@ -12,7 +12,7 @@
 //   tdata          bytes, the first one lowest
 //   tkeep          a bit for each byte: all are set, or with tlast the first ones
 //                  The text is UTF-8.
-//                  Only tlast flushes: without it the newest beat waits for the next one.
+//                  Only tlast flushes: without it, a beat is kept until the next one.
 // m_axis_*         the text in UTF-16LE: dense beats
 //   tdata          bytes, the first one lowest
 //   tkeep          a bit for each byte: all are set, or with tlast the first ones, or none
@@ -23,8 +23,8 @@
 //
 // Throughput: one beat in every cycle while the consumer is ready; a stalled cycle costs one cycle.
 // s_axis_tready is low during reset and in the first cycle after it.
-// Latency: the last beat of a text comes out 24 cycles after its last beat was accepted, the others
-// earlier. Cycles in which m_axis_tvalid is high and m_axis_tready low are not counted.
+// Latency: the last beat of a text is at the output 24 cycles after its last beat was accepted, the
+// others earlier. Cycles in which m_axis_tvalid is high and m_axis_tready low are not counted.
 //
 // Reset: from the first clock edge with reset to the first one without it, s_axis_tready and
 // m_axis_tvalid are low. Registers have initial values, too, except the read addresses of memories,

@@ -27,8 +27,8 @@
 //
 // Throughput: one beat in every cycle while the consumer is ready; a stalled cycle costs one cycle.
 // s_axis_tready is low during reset and in the first cycle after it.
-// Latency: a beat comes out 13 cycles after it was accepted. Cycles in which m_axis_tvalid is high
-// and m_axis_tready low are not counted.
+// Latency: a beat is at the output 13 cycles after it was accepted. Cycles in which m_axis_tvalid
+// is high and m_axis_tready low are not counted.
 //
 // Reset: from the first clock edge with reset to the first one without it, s_axis_tready and
 // m_axis_tvalid are low. Registers have initial values, too, except the read addresses of memories,

@@ -2,7 +2,7 @@
 
 cocotb runs each function marked `@cocotb.test()` inside the simulator. `dut` is the module; its
 ports are read and written by name, and `await` lets simulated time pass. The scoreboard of utf8_sim
-is told what goes in and what comes out, and raises an error at the first token that is wrong.
+gets inputs and outputs, and raises an error at the first token that is wrong.
 """
 
 import random

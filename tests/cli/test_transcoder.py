@@ -143,9 +143,9 @@ def test_header_describes_options(folder):
     named = "UTF-8 transcoder from UTF-16BE to UTF-8 with --strip-bom with --errors, 2 lanes"
     assert f"// utf8_transcoder_2: {named}," in text.replace("\n// ", " ")
     assert (
-        "The text is UTF-16BE. A U+FEFF at its beginning is left out.\n"
+        "The text is UTF-16BE. U+FEFF at its beginning is left out.\n"
         "//                  "
-        "Only tlast flushes: without it the newest beat waits for the next one.\n"
+        "Only tlast flushes: without it, a beat is kept until the next one.\n"
         "// m_axis_*         the text in UTF-8: dense"
     ) in text
     assert "//   tuser[67:36]   count: the number of errors" in text

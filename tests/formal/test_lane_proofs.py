@@ -63,11 +63,11 @@ FAULTS: dict[tuple[str, str, str], Edit] = {
         "value = value ^ (bit == 9) << 3 & step[f",
     ),
     ("decoder", "gaps", "the second gap in a row clears the carried bytes"): (
-        "            self._carried[stage, name] = Cat(carried, fact)",
+        "            self._carried[stage, name] = Cat(carried, mask)",
         f"{moves_with_the_slots('~first.valid & ~(i.valid & i.ready)')}"
         "            with stage.m.If(stage['event'] & ~stage.valid):\n"
         "                stage.m.d.sync += carried.eq(0)\n"
-        "            self._carried[stage, name] = Cat(carried, fact)",
+        "            self._carried[stage, name] = Cat(carried, mask)",
     ),
     ("decoder", "begins", "reset does not clear the carried bytes"): (
         'carried = stage.signal(f"before_{name}", self._most)',

@@ -149,8 +149,8 @@ TABLES = {
       - with stage.m.If(stage.valid):
       + with stage.m.If(stage.valid | ~stage["last"]):
     lane boundary in detection: bytes before the previous beat are forgotten
-      - Cat(carried, fact)[-self._most :]
-      + Cat(Const(0, self._most), fact)[-self._most :]
+      - Cat(carried, mask)[-self._most :]
+      + Cat(Const(0, self._most), mask)[-self._most :]
     flow control in credit: a full memory looks empty [random cycles]
       - range(0, self._width, 2)
       + range(0, self._width - 1, 2)
@@ -390,14 +390,14 @@ TABLES = {
       - with step.m.If(step.valid):
       + with step.m.If(step.valid | ~last):
     encoding forms in utf16: a high surrogate at the end of a text waits for the next text
-      - carried.eq(fact[-1] & ~last)
-      + carried.eq(fact[-1])
+      - carried.eq(mask[-1] & ~last)
+      + carried.eq(mask[-1])
     encoding forms in utf16: a plane's carry stops after one bit
-      - flips = flips & levels
-      + flips = levels
+      - flips = flips & plane
+      + flips = plane
     encoding forms in code_points: U+FFFD is two bytes long
-      - levels | error if count < MAX_BYTES else levels
-      + levels | error if count < MAX_BYTES - 1 else levels
+      - plane | error if count < MAX_BYTES else plane
+      + plane | error if count < MAX_BYTES - 1 else plane
     """,
     transcoder("utf-8", "utf-16le"): """
     reset in transcoder: reset leaves the error flag
@@ -418,13 +418,13 @@ TABLES = {
       - write.signal("holds"),
       + write.signal("holds", reset_less=True),
     encoding forms in utf16: a plane's borrow stops after one bit
-      - flips = flips & ~levels
-      + flips = ~levels
+      - flips = flips & ~plane
+      + flips = ~plane
     """,
     transcoder("utf-16le", "utf-32le"): """
     encoding forms in utf16: a surrogate pair across two beats has the low half of its value
-      - ten_of_high = [Cat(no_high, levels[:-1]) for levels in own[:10]]
-      + ten_of_high = [Cat(no_high, no_high, levels[1:-1]) for levels in own[:10]]
+      - ten_of_high = [Cat(no_high, plane[:-1]) for plane in own[:10]]
+      + ten_of_high = [Cat(no_high, no_high, plane[1:-1]) for plane in own[:10]]
     """,
     transcoder("utf-32le", "utf-8"): """
     value in utf32: a surrogate in any plane

@@ -426,9 +426,9 @@ class CompactorComponent(BeatComponent):
     def promises(self, timing: Timing) -> list[str]:
         return [
             THROUGHPUT,
-            f"Latency: a full beat comes out {timing.latency - 1} cycles after the beat with the "
-            f"next value was accepted, the last one of a text {timing.latency} cycles after its "
-            f"last beat was accepted. {NOT_COUNTED}.",
+            f"Latency: a full beat is at the output {timing.latency - 1} cycles after the beat with "
+            f"the next value was accepted, the last one of a text {timing.latency} cycles after "
+            f"its last beat was accepted. {NOT_COUNTED}.",
         ]
 
 

@@ -34,5 +34,5 @@ def kinds(profile: Profile) -> str:
 
 def beat_promises(timing: Timing) -> list[str]:
     """Throughput and latency of a component with a beat out for each beat in."""
-    latency = f"a beat comes out {timing.latency} cycles after it was accepted"
+    latency = f"a beat is at the output {timing.latency} cycles after it was accepted"
     return [THROUGHPUT, f"Latency: {latency}. {NOT_COUNTED}."]

@@ -114,7 +114,7 @@ def ports(design: Any) -> str:
     return f"""\
 {BEATS}
 //                  The text is {source}.{mark}
-//                  Only tlast flushes: without it the newest beat waits for the next one.
+//                  Only tlast flushes: without it, a beat is kept until the next one.
 // m_axis_*         the text in {target}: dense beats
 //   tdata          bytes, the first one lowest
 //   tkeep          a bit for each byte: all are set, or with tlast the first ones, or none
@@ -144,8 +144,8 @@ def promises(timing: Timing) -> list[str]:
     """Throughput and latency."""
     return [
         THROUGHPUT,
-        f"Latency: the last beat of a text comes out {timing.latency} cycles after its last beat "
-        f"was accepted, the others earlier. {NOT_COUNTED}.",
+        f"Latency: the last beat of a text is at the output {timing.latency} cycles after its last "
+        f"beat was accepted, the others earlier. {NOT_COUNTED}.",
     ]
 
 

@@ -426,8 +426,8 @@ class CompactorComponent(BeatComponent):
     def promises(self, timing: Timing) -> list[str]:
         return [
             THROUGHPUT,
-            f"Latency: a full beat is at the output {timing.latency - 1} cycles after the beat with "
-            f"the next value was accepted, the last one of a text {timing.latency} cycles after "
+            f"Latency: a full beat is at the output {timing.latency - 1} cycles after the beat "
+            f"with the next value was accepted, the last one of a text {timing.latency} cycles after "
             f"its last beat was accepted. {NOT_COUNTED}.",
         ]
 

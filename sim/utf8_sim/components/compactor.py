@@ -427,8 +427,8 @@ class CompactorComponent(BeatComponent):
         return [
             THROUGHPUT,
             f"Latency: a full beat is at the output {timing.latency - 1} cycles after the beat "
-            f"with the next value was accepted, the last one of a text {timing.latency} cycles after "
-            f"its last beat was accepted. {NOT_COUNTED}.",
+            f"with the next value was accepted, the last one of a text {timing.latency} cycles "
+            f"after its last beat was accepted. {NOT_COUNTED}.",
         ]
 
 

@@ -78,8 +78,8 @@ def check_module(verilog: str, number: int, folder: Path) -> None:
 
     Its `always` blocks are registers, because some simulators never start an `always @*`.
     """
-    always = {line.partition(" : ")[0] for line in re.findall(r"^ *always\b.*", verilog, re.M)}
-    assert always == {"  always @(posedge clk) begin"}
+    always = {line.partition(" : ")[0] for line in re.findall(r"^ *(always\b.*)", verilog, re.M)}
+    assert always == {"always @(posedge clk) begin"}
     assert max(map(len, verilog.splitlines())) <= 100
     assert "(*" not in re.sub(ATTRIBUTE, "", verilog.replace(UNMERGED, ""))
     (folder / "design.v").write_text(verilog)

@@ -78,6 +78,7 @@ def test_right_core_passes_a_rule(folder, engine):
 def test_right_core_passes(folder):
     result, rows = scorecard()
     assert (result.status, failed(rows)) == (0, set())
+    assert rows["noncharacter"]["reason"] == "the profile accepts them"
     assert rows["4-byte"]["cases"] > 0x100000
     assert {name for name, row in rows.items() if row["verdict"] == "n/a"} == {
         "noncharacter",

@@ -58,6 +58,12 @@ class DecoderSuite(Suite):
         self._any_replacement = False
         self.long = [f"{length}-byte" for length in range(1, self._profile.longest_form + 1)]
         super().__init__(engine, **options)
+        for rule, is_accepted in (
+            ("surrogate", self._profile.accept_surrogates),
+            ("noncharacter", self._profile.accept_noncharacters),
+        ):
+            if is_accepted:
+                self.card.results[rule].missing = "the profile accepts them"
 
     def rules(self) -> Sequence[Rule]:
         return decoder_rules(self._profile.longest_form)

@@ -416,7 +416,7 @@ REFUSALS = [
     ("--top nothing --rule a", "unknown --rule 'a': choose from 1-byte, 2-byte"),
     ("--top nothing --component encoder --rule a", "unknown --rule 'a': choose from every-char"),
     ("--top nothing --error-span a", "unknown --error-span 'a': choose from auto, maximal"),
-    ("--top nothing --hex 41 --text A", "give one text: FILE, - for standard input, --text"),
+    ("--top nothing --hex 41 --text A", "give one of --text, --hex and --code-points"),
     ("--top nothing --hex 4", "--hex"),
 ]
 

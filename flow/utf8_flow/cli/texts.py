@@ -89,7 +89,7 @@ def typed_part(typed: InlineInput, subject: Subject) -> Part | None:
     """The input given by ``--text``, ``--hex`` or ``--code-points``, or None."""
     given = typed.text, typed.hexadecimal, typed.code_points
     if given.count(None) < 2:
-        raise UsageError(ONE_TEXT)
+        raise UsageError("give one of --text, --hex and --code-points")
     entry, design = subject.component, subject.design
     if typed.code_points is not None:
         words = typed.code_points.split("/")

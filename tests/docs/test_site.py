@@ -106,7 +106,7 @@ def test_reference_has_names_signatures_and_comments(site):
         "class WideDecoder(profile=UNICODE, *, lanes=DEFAULT_LANES)",  # the name of the value
         "class AxiStream(component)",  # not the signature of Amaranth's metaclass
         "Bytes in a code unit: 1, 2 or 4.",  # without a type before the colon
-        "user.error: it belongs to U+FFFD",
+        "user.error is set in the bytes of the U+FFFD",
     ):
         assert expected in text
 

@@ -62,7 +62,7 @@ hostile: $(VENV)/base ## Compare on ten billion cycles of random hostile stimuli
 	$(call run_hostile,lanes,--cycles 800000000 --lanes 8 --engine verilator)
 	$(call run_hostile,transcoder,--cycles 750000000 --component transcoder --engine verilator)
 
-# Run: the name of its file, with which it goes on where it was; and options.
+# The name of a run, whose state file lets it resume, and its options.
 define run_hostile
 $(BIN)/utf8-hdl compare $(2) --state $(BUILD)/hostile-$(1).json
 endef
@@ -100,10 +100,10 @@ diagram: $(VENV)/wave ## Draw docs/decoder.svg, the timing diagram of the compac
 	printf '\342\202A\360\237\230\200' | $(BIN)/utf8-hdl simulate --compact - \
 	    --stall-output-cycles 4 --wave docs/decoder.svg --wave-cycles 0-11
 
-prove: $(VENV)/formal ## Prove each component in all profiles, lanes: 8; each pair of forms in unicode, lanes: 4
+prove: $(VENV)/formal ## Prove each component in all profiles, lanes: 8; each pair of encodings in unicode, lanes: 4
 	$(BIN)/utf8-hdl prove
 
-# An interrupted run goes on where it was: what docs/proofs.json has for the present code is skipped.
+# An interrupted run resumes: results in docs/proofs.json for the present code are skipped.
 PROVE_MISSING = $(BIN)/utf8-hdl prove --json docs/proofs.json --missing --timeout $(PROVE_LIMIT)
 PROVE_LIMIT  := 900
 
@@ -143,7 +143,7 @@ prove-check: $(VENV)/formal ## Certify decoder and encoder in unicode, in build/
 
 CERTIFY := $(BIN)/utf8-hdl prove --profile unicode --certificates $(BUILD)/certificates
 
-mutate: $(VENV)/formal ## Break components gate by gate, and count what notices
+mutate: $(VENV)/formal ## Mutation test: inject faults and count how many the checks detect
 	$(BIN)/utf8-hdl mutate
 
 synth: $(VENV)/fpga ## Measure area and clock frequency on two devices, into docs/synthesis.*
@@ -228,7 +228,7 @@ lint: $(VENV)/dev ## Check style and types
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-format: $(VENV)/dev ## Mend style where a tool can
+format: $(VENV)/dev ## Fix style automatically
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 

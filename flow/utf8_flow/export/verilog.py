@@ -131,8 +131,8 @@ def generate(
     has_lanes = "s_axis_tkeep" in design.inputs
     if has_lanes and not initial_values:
         raise WrongValue(
-            "initial values can only be left out of components without lanes: in others, registers "
-            "without a reset would stay unknown in simulation"
+            "no-initial-values is for components without lanes: with lanes, registers without a "
+            "reset would stay undefined in simulation"
         )
     spec = DesignSpec.of(component)
     if module is None:

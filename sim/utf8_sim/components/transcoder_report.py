@@ -144,8 +144,8 @@ def promises(timing: Timing) -> list[str]:
     """Throughput and latency."""
     return [
         THROUGHPUT,
-        f"Latency: the last beat of a text is at the output {timing.latency} cycles after its last "
-        f"beat was accepted, the others earlier. {NOT_COUNTED}.",
+        f"Latency: the last output beat of a text is valid {timing.latency} cycles after its last "
+        f"input beat was accepted. {NOT_COUNTED}.",
     ]
 
 

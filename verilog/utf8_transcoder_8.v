@@ -22,8 +22,8 @@
 //
 // Throughput: one beat in every cycle while the consumer is ready; a stalled cycle costs one cycle.
 // s_axis_tready is low during reset and in the first cycle after it.
-// Latency: the last beat of a text is at the output 24 cycles after its last beat was accepted, the
-// others earlier. Cycles in which m_axis_tvalid is high and m_axis_tready low are not counted.
+// Latency: the last output beat of a text is valid 24 cycles after its last input beat was
+// accepted. Cycles in which m_axis_tvalid is high and m_axis_tready low are not counted.
 //
 // Reset: from the first clock edge with reset to the first one without it, s_axis_tready and
 // m_axis_tvalid are low. Registers have initial values, too, except the read addresses of memories,

@@ -115,7 +115,7 @@ REFUSALS = [
     # output files
     row("results, no folder", f"{PROVE} --json no/o", "cannot write 'no/o': No such file or dir"),
     row("state, no folder", "compare --exhaustive 1 --state no/o", "cannot write 'no/o'"),
-    row("ASIC with lanes", "generate --lanes 2 --no-initial-values", "--no-initial-values is for components without"),
+    row("ASIC with lanes", "generate --lanes 2 --no-initial-values", "--no-initial-values is for"),
     row("Verilog, no folder", "generate -o no/o", "cannot write 'no/o'"),
     row("bitstream, no folder", f"{ULX3S} -o no/o", "cannot write 'no/o'"),
     row("folder as output", "simulate text.txt --tokens .", "cannot write '.': Is a directory"),

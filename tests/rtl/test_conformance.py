@@ -190,6 +190,74 @@ def test_command_to_paste_repeats_the_failure(folder, rule):
     assert f"breaks the rule '{rule}'" in result.out or f"fail {rule} " in result.out
 
 
+@LONG
+@needs_verilator
+def test_state_that_reset_leaves_is_found(folder):
+    """A single state register: a second lead byte before the reset would hide the fault."""
+    text = (ROOT / "verilog" / "utf8_compact_decoder.v").read_text()
+    good, bad = "if (rst) state <= STATE_START;\n    else if (step)", "if (step)"
+    assert text.count(good) == 1
+    Path("core.v").write_text(text.replace(good, bad))
+    words = ["--top", "utf8_compact_decoder", "--rule", "reset", "--json", "card.json"]
+    assert run("conform", "core.v", *words).status == 1
+    [row] = json.loads(Path("card.json").read_text())["rules"]
+    assert row["note"].startswith("after C2 without an end, and a reset")
+
+
+SELDOM = """
+module seldom (
+  input clk, input rst, input [7:0] s_axis_tdata, input s_axis_tlast, input s_axis_tvalid,
+  output s_axis_tready, output [31:0] m_axis_tdata, output [7:0] m_axis_tuser,
+  output m_axis_tlast, output m_axis_tvalid, input m_axis_tready
+);
+  reg [12:0] count = 0;
+  wire [31:0] data;
+  utf8_compact_decoder core (
+    .clk(clk), .rst(rst), .s_axis_tdata(s_axis_tdata), .s_axis_tlast(s_axis_tlast),
+    .s_axis_tvalid(s_axis_tvalid), .s_axis_tready(s_axis_tready), .m_axis_tdata(data),
+    .m_axis_tuser(m_axis_tuser), .m_axis_tlast(m_axis_tlast), .m_axis_tvalid(m_axis_tvalid),
+    .m_axis_tready(m_axis_tready)
+  );
+  always @(posedge clk) if (rst) count <= 0; else count <= count + (m_axis_tvalid && m_axis_tready);
+  assign m_axis_tdata = data ^ &count;
+endmodule
+"""
+
+
+@LONG
+@needs_verilator
+def test_seldom_fault_has_a_verdict(folder):
+    """It needs thousands of texts: to shorten each of its failures would not end."""
+    Path("seldom.v").write_text(SELDOM)
+    decoder = ROOT / "verilog" / "utf8_compact_decoder.v"
+    result = run("conform", "seldom.v", decoder, "--top", "seldom")
+    assert result.status == 1, result.out
+
+
+@needs_icarus
+def test_port_that_the_core_lacks_is_named(folder):
+    Path("core.v").write_text("module core (input clk); endmodule")
+    result = run("conform", "core.v", "--top", "core", "--engine", "icarus")
+    assert_refused(
+        result, "the core has no port 'rst': name it in --ports, or list it in --without"
+    )
+
+
+@needs_icarus
+@pytest.mark.parametrize(
+    ("rule", "words", "shown"),
+    [
+        ("kept-byte", "41 / E2 82 41", "breaks the rule 'kept-byte'"),
+        ("last", "41 / 42 C2", "breaks the rule 'last'"),
+    ],
+)
+def test_text_that_fails_alone_has_its_own_rule(folder, rule, words, shown):
+    break_rule(folder, rule)
+    result = run(*CORE, "--engine", "icarus", "--hex", words)
+    assert result.status == 1
+    assert shown in result.out
+
+
 ENCODER = "--top", "utf8_encoder", "--component", "encoder"
 
 

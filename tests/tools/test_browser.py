@@ -539,7 +539,7 @@ def test_missing_design_has_a_message(page):
     assert {MISSING, "ucs4", "whole-sequence"} <= grey
     assert not grey & {*COMPONENTS, "unicode", "maximal-subpart"}
     page.open("profile=ucs4")
-    assert "no such design" in page.said("#message")
+    assert "lacks this design: the nearest rules are used" in page.said("#message")
 
 
 def controls(page: LivePage) -> set[bool]:

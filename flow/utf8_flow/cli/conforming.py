@@ -113,7 +113,7 @@ class Scorecards:
     json_file: str | None = output_file(
         "OUT.json", "Write the scorecard as JSON. - is standard output.", "--json"
     )
-    junit: str | None = output_file("OUT.xml", "Write it as JUnit's XML.")
+    junit: str | None = output_file("OUT.xml", "Write the scorecard as JUnit XML.")
     badge: str | None = output_file("OUT.json", "Write a badge for shields.io's endpoint.")
 
     def names(self) -> dict[str, str | None]:
@@ -140,9 +140,9 @@ def conform(
     """Compare any core with the golden model.
 
     Outputs are compared in order, cycles do not matter. The FILEs are in Verilog, SystemVerilog or
-    VHDL, and have the ports that utf8-hdl generate gives, or some of them. The result is a
-    scorecard: for each rule pass, fail or not applicable, and the shortest input that fails. With
-    --text, --hex or --code-points only this input is run.
+    VHDL. They have the ports of the Verilog that utf8-hdl generate writes, or some of them. The
+    result is a scorecard: for each rule pass, fail or not applicable, and the shortest input that
+    fails. With --text, --hex or --code-points only this input is run.
     """
     from utf8_sim.conformance.connections import Connections
     from utf8_sim.conformance.core import Core

@@ -2,7 +2,7 @@
 
 import json
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -86,8 +86,9 @@ class Report:
         if failure.texts:
             yield "input", self.shown_input(failure)
         if failure.expected or failure.actual:
-            yield "expected", _listed(failure.expected)
-            yield "actual", _listed(failure.actual)
+            expected, actual = _around_difference(failure.expected, failure.actual)
+            yield "expected", expected
+            yield "actual", actual
         if failure.note:
             yield "note", failure.note
         yield "repeat", self.command(result)
@@ -185,10 +186,18 @@ class Report:
         return ElementTree.tostring(suite, encoding="unicode") + "\n"
 
 
-def _listed(outputs: Iterable[str]) -> str:
-    outputs = list(outputs)
-    shown = ", ".join(outputs[:MAX_TOKENS])
-    return (shown + ", ..." if len(outputs) > MAX_TOKENS else shown) or "nothing"
+def _around_difference(*sides: Sequence[str]) -> list[str]:
+    """Expected and actual outputs, from two before their first difference on."""
+    pairs = enumerate(zip(*sides, strict=False))
+    shortest = min(map(len, sides))
+    first = next((number for number, pair in pairs if len({*pair}) > 1), shortest)
+    return [_listed(side, max(0, first - 2), MAX_TOKENS) for side in sides]
+
+
+def _listed(outputs: Sequence[str], first: int = 0, count: int | None = None) -> str:
+    end = len(outputs) if count is None else first + count
+    shown = [*["..."] * (first > 0), *outputs[first:end], *["..."] * (len(outputs) > end)]
+    return ", ".join(shown) or "nothing"
 
 
 def print_one(show: Console, rule: str, failure: Failure) -> None:

@@ -45,6 +45,8 @@ class Drive:
         Random seed of both.
     before : dict of str to numpy.ndarray
         Inputs that the core accepts first, and must forget because of a reset.
+    before_held : bool
+        True to offer these inputs a second time with a consumer that is not ready.
     held : int
         Cycles in which the consumer is not ready at first.
     """
@@ -53,6 +55,7 @@ class Drive:
     stalls: float = 0.0
     seed: int = 0
     before: Columns | None = None
+    before_held: bool = False
     held: int = 0
 
 
@@ -181,9 +184,9 @@ class _Run:
                 left = part(left, slice(np.count_nonzero(trace.is_accepted), None))
                 if not len_of(left):
                     break
-            # Again, with outputs that are not taken: the reset must discard these, too.
-            self._window(16, self._drive.before, stalled=True)
-        is_held = self._drive.before is not None
+            if self._drive.before_held:  # again, with outputs that are not taken
+                self._window(16, self._drive.before, stalled=True)
+        is_held = self._drive.before_held
         self._window(RESET_CYCLES, self._no_items, reset=True, stalled=is_held)
         quiet = self._window(QUIET_CYCLES, self._no_items)
         self._outcome.early = int(np.count_nonzero(quiet["o.valid"]))

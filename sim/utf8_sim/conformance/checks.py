@@ -1,7 +1,7 @@
 """The cases and the scorecard for a test bench of one's own, in cocotb or any Python."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, SupportsInt
 
 from utf8_hdl import UNICODE, Profile
 
@@ -131,12 +131,14 @@ class Checks:
         Raises
         ------
         ValueError
-            If a token lacks a field.
+            If a token lacks a field, or a field is not an integer.
         """
         actual = []
         for token in tokens:
             if missing := [name for name in self._fields if name not in token]:
                 raise ValueError(f"a token must have the field {missing[0]}, not {dict(token)!r}")
+            if odd := [name for name in self._fields if not isinstance(token[name], SupportsInt)]:
+                raise ValueError(f"{odd[0]} must be an integer, not {token[odd[0]]!r}")
             actual.append({name: int(token[name]) for name in self._fields})
         columns = expected_columns(case.text, self._profile, self._span)
         counts = count_cases(columns, self._profile)

@@ -14,11 +14,14 @@ from ..engines.ports import Place, axi_places
 from ..engines.sources import Sources
 from ..engines.yosys import YosysEngine
 from ..subject import interface_of
-from ..tools.errors import UsageError
+from ..tools.errors import ToolError, UsageError
 from .connections import BOTH, NAME, SHORT, Connections
 
 MODULE = "utf8_conform"
 """The module around the core, with our ports."""
+
+NO_PORT = r"(?:Pin not found: '|port ``|does not have a port named ')(\w+)'"
+"""A simulator's message about a port that the core does not have."""
 
 REQUIRED = "s_axis_tdata", "s_axis_tvalid", "m_axis_tvalid"
 """Ports that every core must have."""
@@ -95,7 +98,7 @@ class Core:
             ("--ports", {*connections.ports}, [*SHORT]),
         ):
             if odd := sorted(names - {*known}):
-                words = ", ".join([*more, *known])
+                words = ", ".join(dict.fromkeys([*more, *known]))
                 raise UsageError(f"unknown port {odd[0]!r} of {option}: choose from {words}")
         if lost := [port for port in REQUIRED if port in connections.without]:
             raise UsageError(f"--without must not have {lost[0]!r}: every core needs it")
@@ -108,7 +111,15 @@ class Core:
 
     def engine(self, name: str) -> Engine:
         """A simulator with the core in it, by its name in :data:`ENGINES`."""
-        return ENGINES[name](self, self.verilog(), self.sources)
+        try:
+            return ENGINES[name](self, self.verilog(), self.sources)
+        except ToolError as error:
+            if missing := re.search(NO_PORT, str(error)):
+                raise UsageError(
+                    f"the core has no port {missing[1]!r}: name it in --ports, or list it in "
+                    "--without"
+                ) from error
+            raise
 
     def verilog(self) -> str:
         """The module with our ports around the core."""

@@ -34,7 +34,15 @@ from .cases import (
 from .rules import FIELD_RULES, Rule, broken_rule, decoder_rules
 from .runner import MAX_SHOWN
 from .scorecard import Failure, Scorecard
-from .spans import SWALLOWS, SpanModel, compared_fields, expected_tokens, followed_span, probes
+from .spans import (
+    SURE,
+    SWALLOWS,
+    SpanModel,
+    compared_fields,
+    expected_tokens,
+    followed_span,
+    probes,
+)
 from .suite import Pool, Suite
 from .texts import Texts
 from .tokens import rows_of, show_fields, values_of
@@ -99,7 +107,10 @@ class DecoderSuite(Suite):
                 self.run_pool("error-span", self._texts(probes(self._profile)))
         if self._asked == "auto" or self.card.results["error-span"].failed:
             self._span = known  # else this difference would hide all others
-        self.card.follows = f"{followed.span} ({followed.matches} of {followed.probes} probes)"
+        share = f"{followed.matches} of {followed.probes} probes"
+        is_sure = followed.matches >= SURE * followed.probes
+        closest = f"{followed.span} ({share})"
+        self.card.follows = closest if is_sure else f"no known policy; the closest is {closest}"
         self.card.judged_by = self._span
         self._compare_defined_fields()
 
@@ -201,7 +212,8 @@ class DecoderSuite(Suite):
         has_ends = "s_axis_tlast" in self.bench.has
         if texts > 1 and has_ends:
             return "new-text"
-        expected, actual = rows_of(outcome.expected), rows_of(outcome.actual)
+        expected = rows_of(outcome.expected)
+        actual = rows_of({name: outcome.actual[name] for name in self.bench.compared})
         if self._span == "silent":  # the tokens do not show the error
             [error] = first_errors([bytes(outcome.inputs["i.data"])], self._profile)
             if error != "mixed":

@@ -134,8 +134,14 @@ def broken_rule(
     shortest = min(len(values), len(others))
     first = next((number for number, (one, other) in pairs if one != other), shortest)
     if _without_runs(values) == _without_runs(others):
+        if "length" in compared and _bytes_of(actual) < _bytes_of(expected):
+            return "kept-byte"
         return _rule_of_span(expected, actual, first) if "kind" in compared else "error-span"
     return _rule_at(expected, first)
+
+
+def _bytes_of(tokens: Sequence[Fields]) -> int:
+    return sum(token["length"] for token in tokens)
 
 
 def _without_runs(values: Sequence[int]) -> list[int]:

@@ -13,7 +13,7 @@ from ..trace import Columns
 from .bench import WATCHDOG, Bench, Drive, Outcome
 from .rules import Rule
 from .scorecard import Failure, Scorecard
-from .texts import Texts, joined, shorter
+from .texts import Texts, joined, len_of, shorter
 
 STEADY = 16
 """Failures in a pool after which twice as many texts are left out after each."""
@@ -23,6 +23,9 @@ ALIKE = 3
 
 MAX_CONTEXT = 1 << 12
 """Texts before a text that are tried with it, if it fails only after others."""
+
+BUDGET = 1 << 23
+"""Inputs that are run to shorten the failures of a pool; later failures are only counted."""
 
 MAX_SHOWN = 64
 """Outputs of a failure that are shown."""
@@ -47,6 +50,8 @@ class Runner(ABC):
         self.card = Scorecard(self.rules(), engine.design.has)
         # For a pool and the rule that a text in it seems to break: the rules of shorter texts.
         self._causes: dict[tuple[str, str], deque[str]] = {}
+        self._budget = BUDGET
+        self._latest = ""  # the rule of the latest recorded failure
 
     @abstractmethod
     def rules(self) -> Sequence[Rule]:
@@ -86,6 +91,7 @@ class Runner(ABC):
     def run_pool(self, pool: str, texts: Texts) -> None:
         """Run texts one after the other; after a failure, continue with another text."""
         first = failures = 0
+        self._budget = BUDGET
         while first < len(texts):
             rest = texts[first:]
             outcome = self.bench.run(rest.items)
@@ -108,6 +114,9 @@ class Runner(ABC):
 
     def _isolate(self, pool: str, texts: Texts) -> None:
         """Find a short input that breaks the rule that the last of some texts breaks; record it."""
+        if self._budget <= 0:
+            self.card.fail(self._latest or pool)
+            return
         some, outcome = self._last_of(texts)
         if not outcome.failed:
             return
@@ -122,6 +131,7 @@ class Runner(ABC):
         rule = self.named(pool, outcome, len(some))
         some, outcome = self._shortened(pool, rule, some, outcome)
         causes.append(rule)
+        self._latest = rule
         self.record(rule, some, outcome)
 
     def _last_of(self, texts: Texts) -> tuple[list[Columns], Outcome]:
@@ -129,12 +139,18 @@ class Runner(ABC):
         count = 1
         while True:
             some = list(texts[max(0, len(texts) - count) :])
-            outcome = self.bench.run(joined(some), to_end=True)
+            outcome = self._tried(some)
             if outcome.failed or count >= len(texts):
                 return some, outcome
-            if count >= MAX_CONTEXT:
-                return [texts.items], self.bench.run(texts.items, to_end=True)
+            if count >= MAX_CONTEXT or self._budget <= 0:
+                return [texts.items], self._tried([texts.items])
             count *= 2
+
+    def _tried(self, texts: Sequence[Columns]) -> Outcome:
+        """Run some texts, and subtract them from the budget."""
+        items = joined(texts)
+        self._budget -= len_of(items)
+        return self.bench.run(items, to_end=True)
 
     def _shortened(
         self, pool: str, rule: str, texts: list[Columns], outcome: Outcome
@@ -144,7 +160,9 @@ class Runner(ABC):
         while found:
             found = False
             for tried in shorter(texts, self.cuts, inside=bool(rule)):
-                result = self.bench.run(joined(tried), to_end=True)
+                if self._budget <= 0:
+                    return texts, outcome
+                result = self._tried(tried)
                 if result.failed and rule in ("", self.named(pool, result, len(tried))):
                     texts, outcome, found = tried, result, True
                     break

@@ -4,6 +4,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import closing
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 
@@ -101,9 +102,14 @@ class Suite(Runner):
     def run_input(self, pieces: Iterable[Piece], drive: Drive) -> tuple[str, Failure]:
         """Run an input; return the rule that it breaks, if any, and the outputs."""
         texts = Texts.of_items(joined([*self.engine.items(Stimulus(pieces))]))
+        rule = ""
         with closing(self.bench):
             outcome = self.bench.run(texts.items, drive, to_end=True)
-        rule = self.named("", outcome, len(texts)) if outcome.failed else ""
+            if outcome.failed:
+                # A text that fails alone breaks its own rule, and not `new-text`.
+                alone = (self.bench.run(text, drive, to_end=True) for text in texts)
+                failed = next((each for each in alone if each.failed), None)
+                rule = self.named("", failed, 1) if failed else self.named("", outcome, len(texts))
         if rule and (drive.gaps or drive.stalls):
             rule = "output-stalls" if drive.stalls else "input-gaps"
         return rule, self.failure([*texts], outcome, drive)
@@ -199,7 +205,7 @@ class Suite(Runner):
             result.measured = f"{min(pace, 1):.3f} {busier} per cycle"
             self.card.count(rule, outcome.accepted)
             if pace < self._rate * NEARLY:
-                note = f"{result.measured}, promised {self._rate:g}"
+                note = f"promised {self._rate:g}"
                 self.record(rule, [], Outcome(message=note))
 
     # --- reset and X ----------------------------------------------------------------------------
@@ -217,9 +223,11 @@ class Suite(Runner):
         if self.fails(text):
             self.card.results["reset"].missing = "no text passes"
             return
-        for before in self.unfinished():
+        # With a stalled consumer, the reset must discard outputs, too.
+        for before, is_held in product(self.unfinished(), (False, True)):
             self.card.count("reset", 1)
-            outcome = self.bench.run(text, Drive(before=before), to_end=True)
+            drive = Drive(before=before, before_held=is_held)
+            outcome = self.bench.run(text, drive, to_end=True)
             if outcome.failed or outcome.early > early:
                 note = f"after {self._shown_values(before)} without an end, and a reset"
                 note += ", an old output is valid" if not outcome.failed else ""

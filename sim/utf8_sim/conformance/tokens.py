@@ -42,6 +42,8 @@ def show_fields(token: Fields, compared: Collection[str]) -> str:
         words = f"error{kind}" + (f" with U+{value:04X}" if value != REPLACEMENT else "")
     else:
         words = named(value)
+        if "error" not in compared and "kind" in compared and token["kind"]:
+            words += f" {ErrorKind(token['kind']).label}"
     if "length" in compared:
         words += f" ({plural(token['length'], 'byte')})"
     return words + " last" * ("last" in compared and token["last"])

@@ -30,7 +30,7 @@ RULES = [rule.name for rule in decoder_rules(UNICODE.longest_form)]
 
 # A byte that is lost makes one error fewer, if it would be an error of its own.
 ALSO = {
-    "truncated": {"error-span"},
+    "truncated": {"error-span", "kept-byte"},
     "kept-byte": {"error-span"},
     "output-stalls": {"stable-output", "no-hang"},
     "rate-well-formed": {"rate-hostile"},

@@ -134,10 +134,21 @@ def broken_rule(
     shortest = min(len(values), len(others))
     first = next((number for number, (one, other) in pairs if one != other), shortest)
     if _without_runs(values) == _without_runs(others):
-        if "length" in compared and _bytes_of(actual) < _bytes_of(expected):
+        if {"kind", "length"} <= {*compared} and _lost_byte(expected, actual):
             return "kept-byte"
         return _rule_of_span(expected, actual, first) if "kind" in compared else "error-span"
     return _rule_at(expected, first)
+
+
+def _lost_byte(expected: Sequence[Fields], actual: Sequence[Fields]) -> bool:
+    """True if no token has the byte that cut a sequence, because it would be an error."""
+    if _bytes_of(actual) >= _bytes_of(expected):
+        return False
+    fields = [[(token["kind"], token["length"]) for token in side] for side in (expected, actual)]
+    pairs = enumerate(zip(*fields, strict=False))
+    shortest = min(map(len, fields))
+    first = next((number for number, (one, other) in pairs if one != other), shortest)
+    return first > 0 and expected[first - 1]["kind"] == ErrorKind.TRUNCATED.value
 
 
 def _bytes_of(tokens: Sequence[Fields]) -> int:

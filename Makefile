@@ -120,6 +120,8 @@ prove-status: $(VENV)/base ## Fill docs/proofs.md and docs/properties.md from do
 	@mkdir -p $(BUILD)
 	$(PROOF_TABLE) claims > $(BUILD)/prove-claims.txt
 	$(call fill,prove-claims,proofs)
+	$(PROOF_TABLE) wide > $(BUILD)/prove-wide.txt
+	$(call fill,prove-wide,proofs)
 	$(PROOF_TABLE) properties > $(BUILD)/prove-properties.txt
 	$(call fill,prove-properties,properties)
 	$(BIN)/utf8-hdl prove --status --json docs/proofs.json > $(BUILD)/prove-status.txt

@@ -97,9 +97,8 @@ def measure_all(rounds: int) -> dict[str, list[Measured]]:
 
 def costs(best: dict[str, list[Measured]]) -> list[list[str]]:
     """Bytes sent, time of a unit, and the number of workers that one command can keep busy."""
-    rows = [
-        ["", "units", "unit out", "unit back", "a unit takes", "of it here", "workers kept busy"]
-    ]
+    columns = "units", "sent per unit", "received", "time per unit", "command's time"
+    rows = [["", *columns, "workers kept busy"]]
     for piece in pieces():
         alone, units = best[piece.command][0], len(piece.items)
         sent = sum(len(pickle.dumps((piece.work, item))) for item in piece.items)

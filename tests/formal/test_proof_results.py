@@ -15,7 +15,7 @@ from utf8_flow.formal.properties import every_property, proofs_of
 from utf8_flow.formal.prover import Proof
 from utf8_flow.formal.theorems import THEOREMS
 from utf8_flow.verify import code_digest, proofs
-from utf8_flow.verify.proof_pages import CLAIMS, TABLES, claims
+from utf8_flow.verify.proof_pages import CLAIMS, TABLES, claims, wide
 from utf8_flow.verify.proof_report import theorem_lines, theorem_of
 from utf8_flow.verify.proof_results import Results
 from utf8_sim.tools.cores import Cores
@@ -245,10 +245,21 @@ def test_page_has_the_output_of_prove(option):
 
 
 @pytest.mark.sample(1)
-@pytest.mark.parametrize(("page", "table"), [("proofs", "claims"), ("properties", "properties")])
+@pytest.mark.parametrize(
+    ("page", "table"), [("proofs", "claims"), ("proofs", "wide"), ("properties", "properties")]
+)
 def test_page_has_the_table(page, table):
     lines = TABLES[table](Results(ROOT / "docs/proofs.json"))
     assert shown(page, table).splitlines() == lines, "run make prove-status"
+
+
+def test_readme_claims_no_more_than_the_table():
+    claim = "Decoder and encoder, both variants, in `unicode`: every output in its exact cycle"
+    assert claim in " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    for name in ("decoder", "compact decoder", "encoder", "compact encoder"):
+        [row] = re.findall(rf"^\| {name} \| 1 \|(.*)\|$", shown("proofs", "claims"), re.M)
+        _, results, cycles, *_, equality = row.split("|")
+        assert {results.strip(), cycles.strip(), equality.strip()} == {"proved"}, name
 
 
 def test_each_property_belongs_to_one_claim_of_the_summary():
@@ -259,15 +270,27 @@ def test_each_property_belongs_to_one_claim_of_the_summary():
 
 
 @pytest.mark.long
-def test_summary_names_each_exception(prove):
+def test_summary_counts_each_state(prove):
     """Of the claim `cycles`: one property of this version, one undecided, the others earlier."""
     prove(PROVED)
     change(digest="0" * 16)
     prove(PROVED, "--property", "latency")
     change("rate", verdict="UNDECIDED", digest=rows()["latency"]["digest"])
     [row] = (line for line in claims(Results(FILE)) if line.startswith("| compact encoder "))
-    expected = "earlier version except `latency` (proved), `rate` (failed or did not end)"
+    expected = "proved 1, earlier version 2, failed or did not end 1"
     assert row.split(" | ")[4] == expected
+
+
+@pytest.mark.long
+def test_table_of_wide_designs_has_each_property_once(prove):
+    prove(PROVED, "--property", "latency")
+    sentence, *lines = wide(Results(FILE), lanes=1)
+    assert sentence.startswith("With 1 lanes in `unicode`, 1 of ")
+    [row] = (line for line in lines if line.startswith("| compact encoder |"))
+    others = f"the other {len(PROPERTIES) - 1}"
+    assert row == f"| compact encoder | `latency` | \N{EN DASH} | {others} | \N{EN DASH} |"
+    change(digest="0" * 16)
+    assert wide(Results(FILE), lanes=1)[0].startswith("With 1 lanes in `unicode`, 0 of ")
 
 
 @pytest.mark.long

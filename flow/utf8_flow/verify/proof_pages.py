@@ -8,7 +8,7 @@ from utf8_hdl import UNICODE
 from ..designs import DesignSpec, designs, small_designs
 from ..formal.properties import every_property
 from ..markdown import table
-from .proof_report import DASH, digests, ran, shown_designs, state_of, theorem_of
+from .proof_report import DASH, NOW, UNTRIED, digests, ran, shown_designs, state_of, theorem_of
 from .proof_results import Results
 
 RESULTS = "docs/proofs.json"
@@ -39,6 +39,13 @@ STATES = "proved", "earlier version", "not tried", "failed or did not end"
 """The states of :func:`state_of` in the cells of the summary."""
 
 
+WIDE = 64
+"""The number of lanes with a table of its own, because only some of its proofs have run."""
+
+MANY = 10
+"""The number of names from which a cell has the number instead."""
+
+
 def claims(results: Results) -> list[str]:
     """The summary: the state of each claim, by component and number of lanes, in Markdown."""
     found: dict[tuple[str, int], list[DesignSpec]] = defaultdict(list)
@@ -52,25 +59,46 @@ def claims(results: Results) -> list[str]:
 
 
 def _claim(results: Results, specs: list[DesignSpec], claim: str) -> str:
-    """The most frequent state of the properties of a claim, and each exception."""
-    states: dict[str, list[int]] = defaultdict(list)
-    for spec in specs:
-        for name in sorted({*digests(spec)} & {*CLAIMS[claim]}, key=CLAIMS[claim].index):
-            states[name].append(state_of(results, spec, UNICODE.name, name)[0])
-    counts = Counter(state for found in states.values() for state in found)
+    """The state of the proofs of a claim or, if they differ, the number in each state."""
+    counts = Counter(
+        state_of(results, spec, UNICODE.name, name)[0]
+        for spec in specs
+        for name in {*digests(spec)} & {*CLAIMS[claim]}
+    )
     if not counts:
         return DASH
-    usual = max(counts, key=lambda state: (counts[state], state))
-    exceptions = ", ".join(
-        f"`{name}` ({STATES[state]}{_share(found.count(state), len(specs))})"
-        for name, found in states.items()
-        for state in sorted({*found} - {usual})
+    if len(counts) == 1:
+        return STATES[next(iter(counts))]
+    return ", ".join(f"{STATES[state]} {counts[state]}" for state in sorted(counts))
+
+
+def wide(results: Results, lanes: int = WIDE) -> list[str]:
+    """The state of every proof with a number of lanes, in one sentence and a table in Markdown."""
+    specs = [spec for spec in shown_designs(results) if spec.lanes == lanes]
+    rows = [(spec.label, *_by_state(results, spec)) for spec in specs]
+    every = sum(len(digests(spec)) for spec in specs)
+    proved = sum(len(_in_state(results, spec, NOW)) for spec in specs)
+    sentence = (
+        f"With {lanes} lanes in `{UNICODE.name}`, {proved} of {every} properties of "
+        f"{len(specs)} designs are proved for the code of this version."
     )
-    return STATES[usual] + f" except {exceptions}" * bool(exceptions)
+    return [sentence, "", *table([("design", *STATES), *rows])]
 
 
-def _share(count: int, every: int) -> str:
-    return f" for {count} of {every}" if count < every else ""
+def _by_state(results: Results, spec: DesignSpec) -> list[str]:
+    """The names of the properties in each state; of many that were not tried, the number."""
+    found = [_in_state(results, spec, state) for state in range(len(STATES))]
+    cells = [", ".join(f"`{name}`" for name in names) or DASH for names in found]
+    if len(found[UNTRIED]) >= MANY:
+        cells[UNTRIED] = f"the other {len(found[UNTRIED])}"
+    return cells
+
+
+def _in_state(results: Results, spec: DesignSpec, state: int) -> list[str]:
+    """The properties of a design in a state."""
+    return [
+        name for name in digests(spec) if state_of(results, spec, UNICODE.name, name)[0] == state
+    ]
 
 
 def properties(results: Results) -> list[str]:
@@ -101,7 +129,7 @@ def _proved(results: Results, name: str, of: list[str]) -> str:
     return "; ".join(f"{each}: {text}" for each, text in proved.items())
 
 
-TABLES = {"claims": claims, "properties": properties}
+TABLES = {"claims": claims, "wide": wide, "properties": properties}
 
 if __name__ == "__main__":
     print("\n".join(TABLES[sys.argv[1]](Results(RESULTS, must_exist=True))))

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import FailedError, processor, progress
-from utf8_flow.fpga.chart import drawn
+from utf8_flow.fpga.chart import LARGE_TEXT, NARROW, drawn
 from utf8_flow.fpga.families import DEVICES
 from utf8_flow.markdown import aligned_table
 from utf8_flow.verify.engine_choice import keep_freed_memory
@@ -332,11 +332,12 @@ def chart(results: Result) -> str:
 
 def figure(results: Result) -> Any:
     texts, designs = results["texts"], results["hardware"]
-    drawing = import_module("matplotlib.figure").Figure((11, 8), layout="constrained")
+    import_module("matplotlib").rcParams["font.size"] = LARGE_TEXT
+    drawing = import_module("matplotlib.figure").Figure((NARROW, 9), layout="constrained")
     axes = drawing.subplots()
     axes.set_xscale("log")
     axes.set(frame_on=False, axisbelow=True)
-    axes.set_xlabel("GB/s of UTF-8, on a logarithmic scale; lines: hardware, on any text")
+    axes.set_xlabel("GB/s; lines: hardware, any text")
     axes.grid(color="#d1d9e0")
     axes.set_yticks(range(len(texts)), [text["name"] for text in texts])
     axes.set_ylim(len(texts) - 0.5, -0.5)
@@ -356,7 +357,7 @@ def figure(results: Result) -> Any:
         axes.annotate(f"{design['lanes']} lanes", place, rotation=90, color="#1a7f37", ha="right")
     axes.xaxis.set_major_formatter("{x:g}")
     labels = axes.get_legend_handles_labels()
-    drawing.legend(*labels, loc="outside upper left", ncols=3, frameon=False)
+    drawing.legend(*labels, loc="outside upper left", frameon=False)
     return drawing
 
 

@@ -5,8 +5,13 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from html.parser import HTMLParser
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
+from typing import Any
 from urllib.parse import urldefrag
 
 import pytest
@@ -17,10 +22,12 @@ import utf8_sim
 from needs import needs
 
 ROOT = Path(__file__).parents[2]
+PACKAGES = {package.__name__: package for package in (utf8_hdl, utf8_sim, utf8_flow)}
 LIVE = Path(utf8_flow.__file__).parent / "live/page"
 
 pytestmark = pytest.mark.xdist_group("site")
-needs_sphinx = needs(modules=["sphinx", "furo", "myst_parser"])
+needs_sphinx = needs(modules=["sphinx", "furo", "myst_parser", "sphinx_copybutton"])
+needs_browser = needs("chromium", "chromedriver", modules=["selenium"])
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +96,8 @@ def loaded_from_outside(folder: Path) -> list[str]:
 def test_site_has_every_page_and_drawing(site):
     home = set(References(site / "README.html").followed)
     assert {f"docs/{page.stem}.html" for page in ROOT.glob("docs/*.md")} < home
-    assert {"site/live.html", "site/api.html", "CHANGELOG.html"} < home
+    assert {"site/live.html", "CHANGELOG.html"} < home
+    assert {f"site/{package}.html" for package in PACKAGES} < home
     drawings = {file.name for file in (site / "_images").iterdir()}
     assert {file.name for file in ROOT.glob("docs/*.svg")} == drawings
 
@@ -97,10 +105,11 @@ def test_site_has_every_page_and_drawing(site):
 @pytest.mark.long
 @needs_sphinx
 def test_reference_has_names_signatures_and_comments(site):
-    names = {name.rpartition(".")[2] for name in References(site / "site/api.html").names}
-    public = {*utf8_hdl.__all__, *utf8_sim.__all__, *utf8_flow.__all__} - {"__version__"}
-    assert public - names == set()
-    tags = re.sub(r"<[^>]*>", "", (site / "site/api.html").read_text(encoding="utf-8"))
+    for name, package in PACKAGES.items():
+        names = References(site / f"site/{name}.html").names
+        shown = {each.rpartition(".")[2] for each in names}
+        assert {*package.__all__} - shown <= {"__version__"}
+    tags = re.sub(r"<[^>]*>", "", (site / "site/utf8_hdl.html").read_text(encoding="utf-8"))
     text = " ".join(html.unescape(tags).split())
     for expected in (
         "class WideDecoder(profile=UNICODE, *, lanes=DEFAULT_LANES)",  # the name of the value
@@ -109,6 +118,164 @@ def test_reference_has_names_signatures_and_comments(site):
         "user.error is set in the bytes of the U+FFFD",
     ):
         assert expected in text
+
+
+@pytest.mark.long
+@needs_sphinx
+def test_sources_are_pages_and_data_are_downloads(site):
+    followed = {target for page in site.rglob("*.html") for target in References(page).followed}
+    downloads = {target for target in followed if "_downloads/" in target}
+    assert {Path(target).suffix for target in downloads} >= {".csv", ".v"}
+    sources = [page.relative_to(site / "source") for page in site.glob("source/**/*.html")]
+    for source in sources:
+        page = site / "source" / source
+        name = source.stem
+        raw = [target for target in References(page).followed if Path(target).name == name]
+        assert [(page.parent / target).read_bytes() for target in raw] == [
+            (ROOT / source.with_name(name)).read_bytes()
+        ]
+        downloads -= set(raw)
+    assert Path("verilog/utf8_decoder.v.html") in sources
+    code = (site / "source/verilog/utf8_decoder.v.html").read_text(encoding="utf-8")
+    assert '<span class="k">module</span>' in code
+    assert {Path(target).suffix for target in downloads} == {".csv"}
+
+
+@pytest.mark.long
+@needs_sphinx
+def test_pages_describe_themselves(site):
+    for page, title, start in (
+        ("README", "utf8-hdl", "UTF-8 decoders, encoders, validators and transcoders for FPGAs"),
+        ("docs/decoder", "The byte decoder and encoder", "One byte per cycle."),
+    ):
+        text = (site / f"{page}.html").read_text(encoding="utf-8")
+        assert f'<meta name="description" content="{start}' in text
+        assert f'<meta property="og:description" content="{start}' in text
+        assert f'<meta property="og:title" content="{title}">' in text
+        assert re.search(r'rel="shortcut icon" href="(../)*_static/favicon.svg"', text)
+
+
+@pytest.mark.long
+@needs_sphinx
+def test_home_page_leads_to_the_live_page(site):
+    text = (site / "README.html").read_text(encoding="utf-8")
+    above, _, _ = text.partition('<section id="components">')
+    assert '<a class="live" href="site/live.html">' in above
+
+
+@contextmanager
+def served(folder: Path, prefix: str) -> Iterator[str]:
+    """The address of a folder on a host that shows 404.html instead of missing pages."""
+
+    class Handler(SimpleHTTPRequestHandler):
+        error_message_format = (folder / "404.html").read_text().replace("%", "%%")
+        error_content_type = "text/html"
+
+        def translate_path(self, path: str) -> str:
+            inside = path.startswith(prefix)
+            return super().translate_path(path.removeprefix(prefix) if inside else "/missing")
+
+        def log_message(self, *_: Any) -> None:
+            """Print nothing."""
+
+    def handler(*arguments: Any) -> Handler:
+        return Handler(*arguments, directory=str(folder))
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}{prefix}"
+        server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def driver() -> Iterator[Any]:
+    with pytest.importorskip("live_page").browser() as driver:
+        yield driver
+
+
+@pytest.fixture(scope="module")
+def address(site) -> Iterator[str]:
+    with served(site, "/some/prefix/") as address:
+        yield address
+
+
+def wait_for(driver: Any, code: str, *arguments: Any) -> Any:
+    """Wait until a script returns a true value, and return it."""
+    wait = pytest.importorskip("selenium.webdriver.support.wait").WebDriverWait
+    return wait(driver, 60).until(lambda _: driver.execute_script(code, *arguments))
+
+
+BUTTON = """
+document.addEventListener("copy", (event) => { window.copied = event.target.value; }, true);
+const button = [...document.querySelectorAll("button.copybtn")]
+  .find((button) => button.previousElementSibling.textContent.includes(arguments[0]));
+button?.scrollIntoView({ block: "center" });
+return button;
+"""
+
+
+@pytest.mark.long
+@needs_sphinx
+@needs_browser
+@pytest.mark.parametrize(
+    ("page", "part", "copied"),
+    [
+        ("README", "HELD", "utf8-hdl simulate --compact --hex 'E2 82 41 C0 AF F0 9F 98 80'"),
+        ("README", "make sim", "make sim     # decode sample texts in simulated hardware"),
+        ("docs/flow-control", "range(40, 60)", "from utf8_hdl import Transcoder\n"),
+    ],
+)
+def test_copy_buttons_leave_out_prompts_and_output(driver, address, page, part, copied):
+    driver.get(f"{address}{page}.html")
+    wait_for(driver, BUTTON, part).click()
+    text = wait_for(driver, "return window.copied")
+    assert text.startswith(copied)
+    assert not re.search(r"^(\$|>>>|\.\.\.) |HELD|\[0\]$", text, re.M)
+
+
+RESULTS = """
+const found = [...document.querySelectorAll("#search-results ul.search li a")];
+const done = document.querySelector("#search-results p.search-summary")?.textContent.trim();
+return done && !done.startsWith("Searching") && found.map((link) => link.getAttribute("href"));
+"""
+
+
+@pytest.mark.long
+@needs_sphinx
+@needs_browser
+@pytest.mark.parametrize("word", ["credit", "transcoder"])
+def test_search_finds_guides_before_data_sheets_and_changelog(driver, address, word):
+    driver.get(f"{address}search.html?q={word}")
+    found = wait_for(driver, RESULTS)
+    last = [
+        number for number, page in enumerate(found) if page.startswith(("CHANGELOG", "verilog/utf"))
+    ]
+    assert last
+    assert last == list(range(len(found) - len(last), len(found)))
+
+
+@pytest.mark.long
+@needs_sphinx
+@needs_browser
+@pytest.mark.parametrize("missing", ["none", "docs/none.html", "a/b/c/none.html?x=1#y"])
+def test_page_for_missing_addresses_leads_back(driver, address, missing):
+    driver.get(address + missing)
+    links = "return [...document.links].map((link) => link.href)"
+    rooted = f"const links = (() => {{ {links} }})(); return links[0] === arguments[0] && links"
+    found = wait_for(driver, rooted, f"{address}README.html")
+    assert found == [f"{address}{page}.html" for page in ("README", "search", "site/live")]
+
+
+@pytest.mark.long
+@needs_sphinx
+@needs_browser
+def test_theme_of_the_pages_is_that_of_their_figures(driver, address):
+    """A figure is dark if its element has a dark colour scheme."""
+    driver.get(f"{address}docs/decoder.html")
+    scheme = "return getComputedStyle(document.querySelector('article img')).colorScheme"
+    for theme in "light", "dark":
+        driver.execute_script("document.body.dataset.theme = arguments[0]", theme)
+        assert driver.execute_script(scheme) == theme
 
 
 @pytest.mark.long

@@ -1,15 +1,23 @@
-"""SVG charts of frequency and area, or of frequency, area and throughput over lanes."""
+"""SVG charts of frequency and area, or of frequency, area and throughput over lanes.
+
+``python -m utf8_flow.fpga.chart FILE.json ...`` draws the charts of results that ``synthesize``
+wrote, beside them.
+"""
 
 import io
+import json
 import logging
+import sys
 from collections import defaultdict
 from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from utf8_sim.tools.words import plural
+from utf8_sim.waves.diagram import DARK_MODE
 
 from ..designs import DesignSpec
 from .families import DEVICES
@@ -36,6 +44,11 @@ STYLE = {
     "text.parse_math": False,
 }
 
+NARROW = 6
+"""Width in inches of a figure that is shown on a telephone, too; with text of this many points:"""
+
+LARGE_TEXT = 13
+
 
 def chart(results: dict[str, Any]) -> str:
     """An SVG with bars for frequency and area of each design, one colour per device.
@@ -52,7 +65,7 @@ def chart(results: dict[str, Any]) -> str:
 
 
 def drawn(title: str, figure: Callable[[], Any]) -> str:
-    """A matplotlib figure as SVG, independent of the user's settings."""
+    """A matplotlib figure as SVG, independent of the user's settings; in dark mode it is dark."""
     logging.getLogger("matplotlib").setLevel(logging.ERROR)  # it warns if it has no cache
     matplotlib = import_module("matplotlib")
     file = io.StringIO()
@@ -60,7 +73,7 @@ def drawn(title: str, figure: Callable[[], Any]) -> str:
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(STYLE)
         figure().savefig(file, format="svg", metadata={"Title": title, "Date": None})
-    return file.getvalue()
+    return file.getvalue().replace("</style>", f" {DARK_MODE}</style>", 1)
 
 
 def _lines(results: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
@@ -73,8 +86,9 @@ def _lines(results: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
 
 
 def _figure_of_lanes(lines: dict[str, list[dict[str, Any]]]) -> Any:
-    figure = import_module("matplotlib.figure").Figure((11, 8), layout="constrained")
-    panels = figure.subplots(2, 2).flat
+    import_module("matplotlib").rcParams["font.size"] = LARGE_TEXT
+    figure = import_module("matplotlib.figure").Figure((NARROW, 14), layout="constrained")
+    panels = figure.subplots(len(PANELS_OF_LANES), 1)
     counts = sorted({design["lanes"] for line in lines.values() for design in line})
     colors = import_module("matplotlib").colormaps["turbo"](np.linspace(0.1, 0.9, len(lines)))
     for axes, (heading, value) in zip(panels, PANELS_OF_LANES.items(), strict=True):
@@ -92,7 +106,7 @@ def _figure_of_lanes(lines: dict[str, list[dict[str, Any]]]) -> Any:
         axes.set_ylim(bottom=0)
     panels[0].set_xlabel("lanes; pale: above the clock tree")
     labels = panels[0].get_legend_handles_labels()
-    figure.legend(*labels, loc="outside upper left", ncols=2, frameon=False)
+    figure.legend(*labels, loc="outside upper left", frameon=False)
     return figure
 
 
@@ -134,3 +148,8 @@ def _figure(results: dict[str, Any]) -> Any:
     labels = panels[0].get_legend_handles_labels()
     figure.legend(*labels, loc="outside upper left", ncols=4, frameon=False)
     return figure
+
+
+if __name__ == "__main__":
+    for file in map(Path, sys.argv[1:]):
+        file.with_suffix(".svg").write_text(chart(json.loads(file.read_text())))

@@ -31,7 +31,13 @@ EDGES = 9
 
 FONT_SIZE = 11
 
-STYLE = f"svg{{background:#fff}} text{{font-size:{FONT_SIZE}px}} .muted{{fill:#555}}"
+DARK_MODE = (
+    "@media (prefers-color-scheme:dark)"
+    "{:root{background:#121212;filter:invert(.93) hue-rotate(180deg)}}"
+)
+"""Style of a drawing on white ground: in dark mode light and dark are exchanged, hues are kept."""
+
+STYLE = f"svg{{background:#fff}} text{{font-size:{FONT_SIZE}px}} .muted{{fill:#555}} {DARK_MODE}"
 """Changes to wavedrom's style: smaller text, a background, and darker cycle numbers."""
 
 Lane = dict[str, Any]

@@ -354,12 +354,8 @@ class SlotsToCodePoints(Design):
 class _Queue:
     """Two-entry FIFO after an input. ``i.ready`` depends on registers only, and is low in reset.
 
-    Attributes
-    ----------
-    valid, ready : Signal
-        The output's handshake.
-    p : View
-        The output's payload.
+    - ``valid``, ``ready``: the output's handshake.
+    - ``p``: the output's payload.
     """
 
     def __init__(self, m: Module, i: Any) -> None:

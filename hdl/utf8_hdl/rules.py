@@ -111,22 +111,15 @@ def kinds(profile: Profile) -> list[ErrorKind]:
 
 
 class SecondBytes(NamedTuple):
-    """Properties of bytes that depend only on the byte and the one or two bytes before it.
+    """Properties of bytes that depend only on the byte and the one or two bytes before it."""
 
-    Attributes
-    ----------
-    refused : list of Value
-        Vectors, one of which is True where the lead byte before refuses the byte. Each depends on
-        at most two lead bytes, so that it fits into a lookup table.
-    beyond : Value
-        True where the lead byte before refuses the byte because the value is out of range, for lead
-        bytes that refuse other bytes for another reason.
-    noncharacter : Value
-        True where the byte completes a noncharacter that the profile rejects.
-    """
-
+    #: Vectors, one of which is True where the lead byte before refuses the byte. Each depends on at
+    #: most two lead bytes, so that it fits into a lookup table.
     refused: list[Value]
+    #: True where the lead byte before refuses the byte because the value is out of range, for lead
+    #: bytes that refuse other bytes for another reason.
     beyond: Value
+    #: True where the byte completes a noncharacter that the profile rejects.
     noncharacter: Value
 
 
@@ -139,17 +132,11 @@ def second_bytes(
 ) -> SecondBytes:
     """Apply :func:`refusals`, and U+FFFE and U+FFFF (EF BF BE, EF BF BF), to bytes.
 
-    Parameters
-    ----------
-    profile : Profile
-        The UTF-8 profile.
-    after : callable
-        ``after(lead)`` is true where ``lead`` is the byte before, and ``after(first, second)``
-        where these are the two bytes before.
-    among : callable
-        ``among(bytes)`` is true where the byte is one of ``bytes``.
-    any_top_bits : bool
-        True if ``refused`` may ignore the two highest bits of a byte, which takes fewer gates.
+    - ``after``: ``after(lead)`` is true where ``lead`` is the byte before, and ``after(first,
+      second)`` where these are the two bytes before.
+    - ``among``: ``among(bytes)`` is true where the byte is one of ``bytes``.
+    - ``any_top_bits``: true if ``refused`` may ignore the two highest bits of a byte, which takes
+      fewer gates.
     """
     pairs = refusals(profile)
     follows = {lead: after(lead) for lead in pairs}

@@ -49,14 +49,9 @@ Fragment = Sequence[range]
 class Fragments:
     """Values drawn at random from fragments of several kinds.
 
-    Parameters
-    ----------
-    kinds : iterable of list of Fragment
-        The fragments of each kind. All kinds are equally likely, and so are the fragments of one.
-    dtype : type
-        The type of the values.
-    right : int
-        Number of kinds without errors; these come first.
+    - ``kinds``: the fragments of each kind. All kinds are equally likely, and so are the fragments
+      of one.
+    - ``right``: number of kinds without errors; these come first.
     """
 
     def __init__(self, kinds: Iterable[list[Fragment]], dtype: type, right: int = 0) -> None:

@@ -102,16 +102,9 @@ class RandomStalls:
 
 @dataclass(frozen=True)
 class ChangingStalls:
-    """Random stalls with a probability that changes every `STRETCH` cycles.
+    """Random stalls with a probability that changes every `STRETCH` cycles."""
 
-    Parameters
-    ----------
-    rates : tuple of float
-        The probabilities, each at least 0 and below 1. All are equally likely.
-    seed : int or sequence of int
-        The random seed.
-    """
-
+    #: The probabilities, each at least 0 and below 1. All are equally likely.
     rates: tuple[float, ...]
     seed: int | tuple[int, ...] = 0
 
@@ -193,17 +186,10 @@ FORMAT = "utf8-hdl stimulus 1"
 
 @dataclass(frozen=True)
 class Table:
-    """A stimulus as the levels of every input pin in every cycle, ``reset`` included.
-
-    Parameters
-    ----------
-    interface : Interface
-        The pins.
-    columns : dict of str to numpy.ndarray
-        The levels of ``reset`` and of each driven pin, by name, a row for each cycle.
-    """
+    """A stimulus as the levels of every input pin in every cycle, ``reset`` included."""
 
     interface: Interface
+    #: The levels of ``reset`` and of each driven pin, by name, a row for each cycle.
     columns: Columns
     design: str = ""
     """The command-line options that create the design, if the file has them."""

@@ -41,20 +41,13 @@ class Submodule(NamedTuple):
 
 
 class DesignModule(NamedTuple):
-    """A module of a design.
+    """A module of a design."""
 
-    Parameters
-    ----------
-    path : str
-        Its path in the component: ``a.b`` is the submodule ``b`` of ``a``.
-    netlist : Any
-        The netlist, as in Yosys's JSON.
-    signals : list of str
-        Its signals, in the order of the source.
-    """
-
+    #: Its path in the component: ``a.b`` is the submodule ``b`` of ``a``.
     path: str
+    #: The netlist, as in Yosys's JSON.
     netlist: Any
+    #: Its signals, in the order of the source.
     signals: list[str]
 
     def submodule(self, component: str) -> Submodule:

@@ -62,15 +62,7 @@ class Search:
 
     It runs in a separate process with lower priority, which starts after :data:`HEAD_START`.
 
-    Parameters
-    ----------
-    circuit : Circuit
-        The circuit, with one output.
-
-    Attributes
-    ----------
-    found : bytes
-        The counterexample, in the format of ABC; empty if none is found.
+    ``found`` is the counterexample, in the format of ABC; empty if none is found.
     """
 
     def __init__(self, circuit: Circuit) -> None:

@@ -39,32 +39,19 @@ def for_any(design: Any) -> bool:
 
 @dataclass(frozen=True)
 class Property:
-    """A property to prove.
+    """A property to prove."""
 
-    Parameters
-    ----------
-    name : str
-        Its name on the command line.
-    component : str
-        The name of the component.
-    state : callable
-        A function that states it on a bench; its docstring is the statement in words.
-    timing : type
-        The component's timing model.
-    is_lemma : bool
-        True if it is about the specification or the timing model, without a design in it.
-    ends : callable
-        True for a design if a proof of it ends within minutes; otherwise the proof is not tried.
-    applies : callable
-        True for a design to which the property applies.
-    """
-
+    #: Its name on the command line.
     name: str
     component: str
+    #: A function that states it on a bench; its docstring is the statement in words.
     state: Callable[["Bench", str], None]
     timing: Any
+    #: True if it is about the specification or the timing model, without a design in it.
     is_lemma: bool = False
+    #: True for a design if a proof of it ends within minutes; otherwise the proof is not tried.
     ends: Callable[[Any], bool] = for_any
+    #: True for a design to which the property applies.
     applies: Callable[[Any], bool] = for_any
 
     @property
@@ -82,51 +69,31 @@ class Property:
 class Bench(Elaboratable):
     """Designs under proof, their environment, and the conditions on them.
 
-    Parameters
-    ----------
-    profile : Profile
-        The UTF-8 profile.
-    designs : dict of str to callable
-        Functions that create a component for a profile, by its name.
-    timing : type
-        The timing model of the component under proof.
+    ``designs`` has functions that create a component for a profile, by its name; ``timing`` is the
+    timing model of the component under proof.
 
-    Attributes
-    ----------
-    m, model : Module
-        The module of the property, and a submodule for specifications and timing models. The
-        latter is added after the designs: otherwise proofs run several times as long.
-    clock : Signal
-        The clock. Only properties create resets.
-    inputs : dict of str to Signal
-        The inputs of the bench, free in every cycle.
-    components : dict of str to Component
-        The designs and references on the bench, by name.
-    designs : set of str
-        Names of the designs among them.
-    resets, enables : dict of str to Value
-        The reset and the clock enable of a design, by its name, if it has them.
-    any_start : list of str
-        Names of the designs whose registers may have any contents in the first cycle.
-    same_start : dict of str to str
-        For such a design that begins with the register contents of another design, the name of that
-        design.
-    wrong : Value
-        The condition that must never be high.
-    reached : dict of str to Value
-        The cover points. Each must be high in some cycle of some run; otherwise the property claims
-        less than it appears to.
-    sources : list of str
-        Verilog of the instantiated modules.
-    cycles : int
-        Number of cycles that are checked, from the first one of a run; 0 for all. If registers may
-        have any contents at first, these may be any consecutive cycles of any run.
-    reach : int
-        Number of cycles within which all reachable cover points are reached; 0 for the default.
-    cut : list of Value
-        Values that designs drive but that are free in every cycle: their drivers have no effect.
-    model_reset : Value
-        The reset of the specifications and timing models.
+    - ``m``, ``model``: the module of the property, and a submodule for specifications and timing
+      models. The latter is added after the designs: otherwise proofs run several times as long.
+    - ``clock``: the clock. Only properties create resets.
+    - ``inputs``: the inputs of the bench, free in every cycle.
+    - ``components``: the designs and references on the bench, by name.
+    - ``designs``: the names of the designs among them.
+    - ``resets``, ``enables``: the reset and the clock enable of a design, by its name, if it has
+      them.
+    - ``any_start``: names of the designs whose registers may have any contents in the first cycle.
+    - ``same_start``: for such a design that begins with the register contents of another design,
+      the name of that design.
+    - ``wrong``: the condition that must never be high.
+    - ``reached``: the cover points. Each must be high in some cycle of some run; otherwise the
+      property claims less than it appears to.
+    - ``sources``: Verilog of the instantiated modules.
+    - ``cycles``: number of cycles that are checked, from the first one of a run; 0 for all. If
+      registers may have any contents at first, these may be any consecutive cycles of any run.
+    - ``reach``: number of cycles within which all reachable cover points are reached; 0 for the
+      default.
+    - ``cut``: values that designs drive but that are free in every cycle: their drivers have no
+      effect.
+    - ``model_reset``: the reset of the specifications and timing models.
     """
 
     def __init__(self, profile: Profile, designs: Designs, timing: Any = None) -> None:

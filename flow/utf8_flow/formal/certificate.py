@@ -22,19 +22,13 @@ Clause = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Certificate:
-    """The contents of a certificate's two files, which ``utf8-hdl check`` reads.
+    """The contents of a certificate's two files, which ``utf8-hdl check`` reads."""
 
-    Parameters
-    ----------
-    circuit : str
-        An AIGER file, whose output is never high.
-    invariant : str
-        Clauses over the names of the circuit's registers. They hold in the initial states, every
-        step preserves them, and they imply that the output is low. Clauses are redundant only if
-        the time to remove them ran out.
-    """
-
+    #: An AIGER file, whose output is never high.
     circuit: str
+    #: Clauses over the names of the circuit's registers. They hold in the initial states, every
+    #: step preserves them, and they imply that the output is low. Clauses are redundant only if the
+    #: time to remove them ran out.
     invariant: str
 
 

@@ -8,26 +8,15 @@ import numpy as np
 
 
 class Start(NamedTuple):
-    """The input that sets a bit of a register in the first cycle.
-
-    Parameters
-    ----------
-    input : str
-        The name of the input.
-    register : str
-        The name of the register.
-    bit : int
-        The index of the bit in the register.
-    level : int
-        The level of the bit after reset.
-    number : int
-        The index of the circuit's register that holds the bit from the second cycle on.
-    """
+    """The input that sets a bit of a register in the first cycle."""
 
     input: str
     register: str
+    #: The index of the bit in the register.
     bit: int
+    #: The level of the bit after reset.
     level: int
+    #: The index of the circuit's register that holds the bit from the second cycle on.
     number: int
 
 
@@ -38,31 +27,21 @@ class Circuit:
     Signals are numbered: 0 is the constant, then come the inputs, the registers and the gates.
     Registers are 0 in the first cycle. A literal is twice a signal's number, plus one if it is
     inverted.
-
-    Parameters
-    ----------
-    inputs : tuple of str
-        The name of each input, the first if it has several.
-    registers : tuple of int
-        For each register, the literal of its next value.
-    outputs : dict of str to int
-        The literal of each output.
-    gates : tuple of (int, int)
-        The two literals whose conjunction each gate is, the higher literal first.
-    levels : tuple of (int, int)
-        The inputs that the prover ties to a constant, by index, and the constants.
-    names : tuple of str
-        The name of each register.
-    starts : tuple of Start
-        The inputs that set registers in the first cycle.
     """
 
+    #: The name of each input, the first if it has several.
     inputs: tuple[str, ...]
+    #: For each register, the literal of its next value.
     registers: tuple[int, ...]
+    #: The literal of each output.
     outputs: dict[str, int]
+    #: The two literals whose conjunction each gate is, the higher literal first.
     gates: tuple[tuple[int, int], ...]
+    #: The inputs that the prover ties to a constant, by index, and the constants.
     levels: tuple[tuple[int, int], ...] = ()
+    #: The name of each register.
     names: tuple[str, ...] = ()
+    #: The inputs that set registers in the first cycle.
     starts: tuple[Start, ...] = ()
 
     @classmethod

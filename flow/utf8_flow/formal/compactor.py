@@ -39,12 +39,10 @@ class PackingTiming(CreditTiming):
 
     The transcoder has a subclass with other stages.
 
-    Attributes
-    ----------
-    stages, counted : int
-        The number of stages, and the first stage whose numbers count the beats produced.
-    waits : bool
-        True if a beat is held, before it is packed, until the next beat of its text arrives.
+    - ``stages``, ``counted``: the number of stages, and the first stage whose numbers count the
+      beats produced.
+    - ``waits``: true if a beat is held, before it is packed, until the next beat of its text
+      arrives.
     """
 
     stages, counted, waits = STAGES, GIVEN, False
@@ -69,26 +67,13 @@ class PackingTiming(CreditTiming):
 class Numbers:
     """The documented timing of a cycle, from the beat numbers and the pins of earlier cycles.
 
-    Parameters
-    ----------
-    b : Bench
-        The bench.
-    design : Component
-        The design.
-    first : Value
-        True if the design is reset in this cycle. It then has no beats, and had none before.
-
-    Attributes
-    ----------
-    valid, ready : Value
-        The expected ``o.valid`` and ``i.ready``.
-    fits : Value
-        The beats produced and not taken do not outnumber the entries of the memory.
-    in_order : Value
-        Of the beats not taken, no more have passed a stage than the stage before.
-    counts : Value
-        The number of the next beat at the output is that of the cycle before, plus 1 if a beat was
-        taken then.
+    - ``first``: true if the design is reset in this cycle. It then has no beats, and had none
+      before.
+    - ``valid``, ``ready``: the expected ``o.valid`` and ``i.ready``.
+    - ``fits``: the beats produced and not taken do not outnumber the entries of the memory.
+    - ``in_order``: of the beats not taken, no more have passed a stage than the stage before.
+    - ``counts``: the number of the next beat at the output is that of the cycle before, plus 1 if a
+      beat was taken then.
     """
 
     def __init__(self, b: Bench, design: Any, first: Value) -> None:
@@ -124,21 +109,9 @@ def network_levels(design: Any) -> int:
 class Waiting:
     """The number of values pending before a slot, by the tops.
 
-    Parameters
-    ----------
-    b : Bench
-        The bench.
-    design : Component
-        The design.
-    age : int
-        Cycles since the slot.
-
-    Attributes
-    ----------
-    count : Value
-        The number.
-    agreed : Value
-        True if all tops agree on it.
+    - ``age``: cycles since the slot.
+    - ``count``: the number.
+    - ``agreed``: true if all tops agree on it.
     """
 
     def __init__(self, b: Bench, design: Any, age: int) -> None:
@@ -170,35 +143,19 @@ def counts(keep: Value) -> list[Value]:
 class Slot:
     """Any slot of any run, and its specification.
 
-    Parameters
-    ----------
-    b : Bench
-        The bench.
-    design : Component
-        The design, with any register contents at first.
-    age : int
-        Cycles since the slot.
-
-    Attributes
-    ----------
-    comes, last : Value
-        True if the slot has a beat, and if it has one with `last`. The input is free.
-    beat : View
-        The beat. Without one, any value.
-    before, behind : Waiting
-        The values pending before and after the slot.
-    agreed : Value
-        True if the tops agree before the slot, as in every run that begins with a reset.
-    keep : Value
-        The lanes in which the beat has a value; zero without a beat.
-    goes_to : list of Value
-        For the value in each lane, the lane to which it goes, counted from lane 0 of the dense beat
-        with the pending values. The lanes of the next dense beat follow.
-    fills : Value
-        True if a dense beat is full and a value follows it.
-    rest : Value
-        The number of values pending after the slot if the text continues, else the number of values
-        in its last dense beat.
+    - ``design``: the design, with any register contents at first.
+    - ``age``: cycles since the slot.
+    - ``comes``, ``last``: true if the slot has a beat, and if it has one with `last`. The input is
+      free.
+    - ``beat``: the beat. Without one, any value.
+    - ``before``, ``behind``: the values pending before and after the slot.
+    - ``agreed``: true if the tops agree before the slot, as in every run that begins with a reset.
+    - ``keep``: the lanes in which the beat has a value; zero without a beat.
+    - ``goes_to``: for the value in each lane, the lane to which it goes, counted from lane 0 of the
+      dense beat with the pending values. The lanes of the next dense beat follow.
+    - ``fills``: true if a dense beat is full and a value follows it.
+    - ``rest``: the number of values pending after the slot if the text continues, else the number
+      of values in its last dense beat.
     """
 
     def __init__(self, b: Bench, design: Any, age: int = STAGES + 1) -> None:

@@ -29,43 +29,27 @@ Stimulus = list[list[int]]
 
 
 class Register(NamedTuple):
-    """A register whose first value differs from its value after reset.
-
-    Parameters
-    ----------
-    name : str
-        Its name in the design.
-    value, initial : int
-        The value in the first cycle, and the one after reset.
-    """
+    """A register whose first value differs from its value after reset."""
 
     name: str
+    #: The value in the first cycle, and the one after reset.
     value: int
     initial: int
 
 
 @dataclass(frozen=True)
 class DesignRun:
-    """A design in a counterexample.
+    """A design in a counterexample."""
 
-    Parameters
-    ----------
-    trace : Trace
-        Its pins, up to the cycle that contradicts the property, and the ``registers``.
-    any_start : bool
-        True if its registers may have any contents in the first cycle.
-    registers : tuple of Register
-        The registers whose first value differs from that after reset, if the run depends on it.
-    stalled : tuple of int
-        The cycles without clock enable.
-    is_whole : bool
-        True if it is a complete design, not a reference, in which no signal is cut.
-    """
-
+    #: Its pins, up to the cycle that contradicts the property, and the ``registers``.
     trace: Trace
+    #: True if its registers may have any contents in the first cycle.
     any_start: bool = False
+    #: The registers whose first value differs from that after reset, if the run depends on it.
     registers: tuple[Register, ...] = ()
+    #: The cycles without clock enable.
     stalled: tuple[int, ...] = ()
+    #: True if it is a complete design, not a reference, in which no signal is cut.
     is_whole: bool = True
 
     @property

@@ -114,12 +114,7 @@ def gaps(b: Bench, name: str) -> None:
 class Stored:
     """The specification of a component that outputs the values stored for an item, of any content.
 
-    Parameters
-    ----------
-    design : Component
-        The component.
-    parts : list of (Value, int)
-        The values stored, and the stage of each.
+    ``parts`` are the values stored, and the stage of each.
     """
 
     def __init__(self, design: Any, parts: list[tuple[Value, int]]) -> None:

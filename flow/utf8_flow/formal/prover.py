@@ -79,37 +79,24 @@ write_aiger -ascii -zinit -symbols -L circuit.aag
 
 @dataclass(frozen=True)
 class Proof:
-    """The result of an attempt to prove a property.
+    """The result of an attempt to prove a property."""
 
-    Parameters
-    ----------
-    verdict : str
-        ``proved``; ``FAILED``, if a counterexample exists; ``VACUOUS``, if a cover point is not
-        reached; ``UNDECIDED``, if the prover gave up or ran out of time.
-    method : str
-        The method that decided it, or the time limit if that was exceeded.
-    seconds : float
-        Duration.
-    reached : int
-        Number of cover points that were reached.
-    unreached : tuple of str
-        The cover points that were not reached.
-    counterexample : dict of str to DesignRun
-        For each design on the bench, its pins in a run that contradicts the property, up to the
-        cycle of the contradiction.
-    inputs : list of dict of str to int
-        The other free inputs in each cycle of that run.
-    certificate : Certificate, optional
-        The certificate of the proof, if it was requested and found.
-    """
-
+    #: ``proved``; ``FAILED``, if a counterexample exists; ``VACUOUS``, if a cover point is not
+    #: reached; ``UNDECIDED``, if the prover gave up or ran out of time.
     verdict: str
+    #: The method that decided it, or the time limit if that was exceeded.
     method: str
     seconds: float
+    #: Number of cover points that were reached.
     reached: int = 0
+    #: The cover points that were not reached.
     unreached: tuple[str, ...] = ()
+    #: For each design on the bench, its pins in a run that contradicts the property, up to the
+    #: cycle of the contradiction.
     counterexample: dict[str, DesignRun] = field(default_factory=dict)
+    #: The other free inputs in each cycle of that run.
     inputs: list[dict[str, int]] = field(default_factory=list)
+    #: The certificate of the proof, if it was requested and found.
     certificate: Certificate | None = None
 
 

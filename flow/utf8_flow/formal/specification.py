@@ -183,20 +183,14 @@ def tell_token(
 class DecoderSpecification:
     """The tokens of a byte, in the cycle in which it is accepted.
 
-    Attributes
-    ----------
-    accept, byte, last : Signal
-        To be driven: a byte is accepted in this cycle; the byte; it ends its text. ``item`` is
-        ``byte`` and ``last``.
-    cuts, cut : Signal
-        High if the byte does not continue the pending sequence, which is an error; the token of the
-        error. It precedes ``end``.
-    ends, end : Signal
-        High if a character or an error ends with the byte; its token.
-    sequence, pending, now : list of Signal, Signal, list of Signal
-        The bytes of the pending sequence; their number; the bytes of the sequence with this byte.
-    results : tuple of Value
-        ``end`` and ``cut``, each with its bytes, and then zero or the byte that cuts.
+    - ``accept``, ``byte``, ``last``: to be driven: a byte is accepted in this cycle; the byte; it
+      ends its text. ``item`` is ``byte`` and ``last``.
+    - ``cuts``, ``cut``: high if the byte does not continue the pending sequence, which is an error;
+      the token of the error. It precedes ``end``.
+    - ``ends``, ``end``: high if a character or an error ends with the byte; its token.
+    - ``sequence``, ``pending``, ``now``: the bytes of the pending sequence; their number; the bytes
+      of the sequence with this byte.
+    - ``results``: ``end`` and ``cut``, each with its bytes, and then zero or the byte that cuts.
     """
 
     def __init__(self, m: Module, profile: Profile) -> None:
@@ -279,18 +273,12 @@ def encode(m: Module, value: Value, sequence: list[Signal], count: Signal) -> No
 class EncoderSpecification:
     """The bytes of a code point, one of which is the result.
 
-    Attributes
-    ----------
-    code_point, last, index : Signal
-        To be driven: the code point; it ends its text; the index of the byte that is the result.
-        ``item`` is ``code_point`` and ``last``.
-    refused : Signal
-        High if the profile has no sequence for the code point: U+FFFD replaces it.
-    sequence, count : list of Signal, Signal
-        The bytes, padded with zeros, and their number.
-    finishes, results : Value, tuple of Value
-        High if the result is the last byte; the result, which is the byte with its ``last`` and
-        ``refused``, then ``finishes`` and the item.
+    - ``code_point``, ``last``, ``index``: to be driven: the code point; it ends its text; the index
+      of the byte that is the result. ``item`` is ``code_point`` and ``last``.
+    - ``refused``: high if the profile has no sequence for the code point: U+FFFD replaces it.
+    - ``sequence``, ``count``: the bytes, padded with zeros, and their number.
+    - ``finishes``, ``results``: high if the result is the last byte; the result, which is the byte
+      with its ``last`` and ``refused``, then ``finishes`` and the item.
     """
 
     def __init__(self, m: Module, profile: Profile) -> None:

@@ -19,17 +19,8 @@ Bits = dict[int, int]
 class Asked:
     """Numbers on a bench.
 
-    Parameters
-    ----------
-    bench : Bench
-        The bench.
-    values : sequence of dict of int to Value
-        For each number, its bits, by index.
-
-    Attributes
-    ----------
-    numbers : list of dict of int to int
-        The literals of these bits.
+    - ``values``: for each number, its bits, by index.
+    - ``numbers``: the literals of these bits.
     """
 
     def __init__(self, bench: Bench, values: Sequence[Mapping[int, Value]]) -> None:

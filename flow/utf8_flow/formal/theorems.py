@@ -10,58 +10,32 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Assumption:
-    """An assumption of a step.
-
-    Parameters
-    ----------
-    text : str
-        The assumption, as a sentence.
-    by : tuple of str
-        The properties that discharge it.
-    argument : str
-        Why it holds, if no property discharges all of it.
-    """
+    """An assumption of a step."""
 
     text: str
+    #: The properties that discharge it.
     by: tuple[str, ...] = ()
+    #: Why it holds, if no property discharges all of it.
     argument: str = ""
 
 
 @dataclass(frozen=True)
 class Step:
-    """A step of a theorem.
-
-    Parameters
-    ----------
-    text : str
-        The claim of the step.
-    by : tuple of str
-        The properties that prove it. Without any, the step is an argument.
-    assumes : tuple of Assumption
-        Its assumptions.
-    """
+    """A step of a theorem."""
 
     text: str
+    #: The properties that prove it. Without any, the step is an argument.
     by: tuple[str, ...] = ()
     assumes: tuple[Assumption, ...] = ()
 
 
 @dataclass(frozen=True)
 class Theorem:
-    """The theorem of a component.
-
-    Parameters
-    ----------
-    claim : str
-        The claim about the whole component.
-    steps : tuple of Step
-        Its steps.
-    excluded : tuple of str
-        Claims that a reader may expect, and that are not proved.
-    """
+    """The theorem of a component."""
 
     claim: str
     steps: tuple[Step, ...]
+    #: Claims that a reader may expect, and that are not proved.
     excluded: tuple[str, ...] = ()
 
 

@@ -19,37 +19,20 @@ from .bench import Bench, accepts, delayed, gives, input_of, memory, output_of, 
 class Timing:
     """The expected values of a component's pins.
 
-    Parameters
-    ----------
-    b : Bench
-        The bench.
-    design : Component
-        The component.
-    specification : object
-        The specification of its results.
-    heeds : Value or None
-        High from the first item on whose results are known, for a design with any register
-        contents at first. The model then reads registers of the design, to detect an item or a
-        result that the pins do not show for a long time. None for a design that begins in the
-        initial state.
-
-    Attributes
-    ----------
-    ready, valid, result : Value
-        The expected values; those of ``valid`` and ``result`` only if ``known``. The result is that
-        of the specification, and begins with the output's payload.
-    known : Value
-        True if ``valid`` and ``result`` are known.
-    backlog : Value
-        True if the design holds an item or a result that another one has delayed.
-    wrong : Value
-        True if the pins differ from the expected values.
+    - ``heeds``: high from the first item on whose results are known, for a design with any register
+      contents at first. The model then reads registers of the design, to detect an item or a result
+      that the pins do not show for a long time. None for a design that begins in the initial state.
+    - ``wrong``: true if the pins differ from the expected values.
     """
 
+    #: The expected values; those of ``valid`` and ``result`` only if ``known``. The result is that
+    #: of the specification, and begins with the output's payload.
     ready: Value
     valid: Value
     result: Value
+    #: True if ``valid`` and ``result`` are known.
     known: Value
+    #: True if the design holds an item or a result that another one has delayed.
     backlog: Value
     _backlog_wrong: Value = Const(0)
 
@@ -251,16 +234,12 @@ class CreditTiming(Timing):
     result is stored after the stage in which it is known. Each item carries its number, which is
     its address in the memory. An item may be accepted if the memory has an entry for it in addition
     to the items that were outstanding two cycles before and those that could be accepted since.
-
-    Attributes
-    ----------
-    in_order : Value
-        An invariant, which a proof need not find if the property states it. Of the items not taken,
-        no more have passed a stage than the stage before, and never more than the memory has
-        entries. The number of outstanding items rises by at most one, and only after a cycle
-        with a high ``ready``. ``ready`` is high only if the memory has a free entry.
     """
 
+    #: An invariant, which a proof need not find if the property states it. Of the items not taken,
+    #: no more have passed a stage than the stage before, and never more than the memory has
+    #: entries. The number of outstanding items rises by at most one, and only after a cycle with a
+    #: high ``ready``. ``ready`` is high only if the memory has a free entry.
     in_order: Value
 
     stages = 2

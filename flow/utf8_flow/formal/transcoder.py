@@ -74,13 +74,9 @@ class Unit(NamedTuple):
 class Utf8Tokens:
     """The tokens of a beat of UTF-8, as in the decoder, in the cycle in which it is accepted.
 
-    Attributes
-    ----------
-    accept, item : Signal
-        To be driven: a beat is accepted in this cycle, and the beat.
-    tokens : list of Token
-        The token of each slot: slot 0 is a sequence that the previous beat left unfinished, the
-        others are the places.
+    - ``accept``, ``item``: to be driven: a beat is accepted in this cycle, and the beat.
+    - ``tokens``: the token of each slot: slot 0 is a sequence that the previous beat left
+      unfinished, the others are the places.
     """
 
     def __init__(self, m: Module, design: Any) -> None:
@@ -256,18 +252,12 @@ WRITTEN: dict[int, Callable[[Module, Token], list[Unit]]] = {1: in_utf8, 2: in_u
 class UnitsSpecification:
     """The units of a beat, in the cycle in which it is accepted.
 
-    Attributes
-    ----------
-    accept, item : Signal
-        To be driven: a beat is accepted in this cycle, and the beat.
-    error : Value
-        True if the beat has an error.
-    slots : list of list of Unit
-        The units of each slot. The bits of an absent unit are zero, except in a removed mark.
-    clash : Value
-        True if a slot would have to hold units of two places.
-    last : Value
-        True if the beat is the last one of its text.
+    - ``accept``, ``item``: to be driven: a beat is accepted in this cycle, and the beat.
+    - ``error``: true if the beat has an error.
+    - ``slots``: the units of each slot. The bits of an absent unit are zero, except in a removed
+      mark.
+    - ``clash``: true if a slot would have to hold units of two places.
+    - ``last``: true if the beat is the last one of its text.
     """
 
     def __init__(self, m: Module, design: Any) -> None:
@@ -538,12 +528,8 @@ def joins(b: Bench, name: str) -> None:
 class Joined:
     """A beat with slot 0 of the next beat added.
 
-    Attributes
-    ----------
-    possible : Value
-        True if the properties `units` and `apart` allow these beats.
-    added : Value
-        True if units are added.
+    - ``possible``: true if the properties `units` and `apart` allow these beats.
+    - ``added``: true if units are added.
     """
 
     def __init__(self, design: Any, beat: Any, following: Any) -> None:

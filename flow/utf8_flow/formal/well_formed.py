@@ -62,12 +62,9 @@ def row_ends(profile: Profile) -> list[int]:
 class WellFormedText:
     """The bytes that may continue a text of complete characters.
 
-    Attributes
-    ----------
-    byte, last, accept : Signal
-        To be driven: a byte; it ends the text; it is appended to the text.
-    fits : Signal
-        High if the byte with ``last`` may be appended.
+    - ``byte``, ``last``, ``accept``: to be driven: a byte; it ends the text; it is appended to the
+      text.
+    - ``fits``: high if the byte with ``last`` may be appended.
     """
 
     def __init__(self, m: Module, profile: Profile) -> None:

@@ -29,25 +29,11 @@ BEGIN = signed(9)
 class Window:
     """The token that ends with a byte.
 
-    Parameters
-    ----------
-    m : Module
-        The module.
-    profile : Profile
-        The UTF-8 profile.
-    places : list of View
-        The byte and the ``longest_form - 1`` bytes before it, in order.
-    behind : View
-        The byte after it.
-
-    Attributes
-    ----------
-    complete : Signal
-        True if a character or an error ends with the byte, whatever byte follows.
-    cut : Signal
-        True if a sequence ends with the byte because no byte follows that continues it.
-    token : View
-        The token in both cases, else zero. It has the fields of a slot.
+    - ``places``: the byte and the ``longest_form - 1`` bytes before it, in order.
+    - ``behind``: the byte after it.
+    - ``complete``: true if a character or an error ends with the byte, whatever byte follows.
+    - ``cut``: true if a sequence ends with the byte because no byte follows that continues it.
+    - ``token``: the token in both cases, else zero. It has the fields of a slot.
     """
 
     def __init__(self, m: Module, profile: Profile, places: list[Any], behind: Any) -> None:
@@ -98,14 +84,9 @@ class Window:
 class SlotsSpecification:
     """The slots of a beat, in the cycle in which it is accepted.
 
-    Attributes
-    ----------
-    accept, item : Signal
-        To be driven: a beat is accepted in this cycle, and the beat.
-    slots : list of View
-        The token of each slot.
-    cuts, ends, results : Value, Value, tuple of Value
-        As in :mod:`.timing`. Each beat has one result.
+    - ``accept``, ``item``: to be driven: a beat is accepted in this cycle, and the beat.
+    - ``slots``: the token of each slot.
+    - ``cuts``, ``ends``, ``results``: as in :mod:`.timing`. Each beat has one result.
     """
 
     def __init__(self, m: Module, profile: Profile, lanes: int) -> None:
@@ -144,11 +125,8 @@ def slot_layout(profile: Profile) -> Any:
 class FirstErrorSpecification(SlotsSpecification):
     """The first error of a beat, in the cycle in which it is accepted.
 
-    Attributes
-    ----------
-    wrong, kind, begin : Signal
-        True if a token of the beat is an error; the kind of the first error; and the lane in which
-        it begins, negative for an earlier beat.
+    - ``wrong``, ``kind``, ``begin``: true if a token of the beat is an error; the kind of the first
+      error; and the lane in which it begins, negative for an earlier beat.
     """
 
     def __init__(self, m: Module, profile: Profile, lanes: int) -> None:
@@ -174,24 +152,13 @@ class Judgement:
     The lanes of a text are counted in units of eight lanes, or of a beat if that has more: with a
     count of single lanes, the prover finds no relation to the counters of a design.
 
-    Attributes
-    ----------
-    accept, last, wrong, kind, begin : Signal
-        To be driven: a beat is accepted in this cycle, it is the last one of its text, and its
-        first error.
-    impossible : Value
-        True if the error would begin before the text.
-    verdict : Value
-        Error flag, kind and offset; zero except with the last beat of a text that has an error.
-
-    Parameters
-    ----------
-    m : Module
-        The module.
-    lanes, offset_width : int
-        As in the design.
-    lane_bits : int
-        Low bits of an offset that are zero: a lane has ``1 << lane_bits`` bytes.
+    - ``accept``, ``last``, ``wrong``, ``kind``, ``begin``: to be driven: a beat is accepted in this
+      cycle, it is the last one of its text, and its first error.
+    - ``impossible``: true if the error would begin before the text.
+    - ``verdict``: error flag, kind and offset; zero except with the last beat of a text that has an
+      error.
+    - ``lanes``, ``offset_width``: as in the design.
+    - ``lane_bits``: low bits of an offset that are zero: a lane has ``1 << lane_bits`` bytes.
     """
 
     def __init__(self, m: Module, lanes: int, offset_width: int, lane_bits: int = 0) -> None:

@@ -34,23 +34,13 @@ BY_RULE = frozenset({"prompt", "valid-first", "reset", "quiet-reset", "stable-ou
 
 @dataclass
 class Report:
-    """A scorecard with the command that made it.
-
-    Parameters
-    ----------
-    card : Scorecard
-        The scorecard.
-    engine : Engine
-        The simulator.
-    head : dict of str to str
-        The core, the component and the tools, by their names in the report.
-    words : list of str
-        The words of the command, with the engine and without inputs and output files.
-    """
+    """A scorecard with the command that made it."""
 
     card: Scorecard
     engine: Engine
+    #: The core, the component and the tools, by their names in the report.
     head: dict[str, str]
+    #: The words of the command, with the engine and without inputs and output files.
     words: list[str]
 
     def print(self, show: Console) -> None:

@@ -49,34 +49,21 @@ def _modules(spec: DesignSpec) -> frozenset[str]:
 
 @dataclass(frozen=True)
 class Result:
-    """The result of the last attempt to prove a property of a design.
+    """The result of the last attempt to prove a property of a design."""
 
-    Parameters
-    ----------
-    spec : DesignSpec
-        The design, with the rules of `unicode`; ``profile`` has the rules of the attempt.
-    profile, name : str
-        The names of the profile and of the property.
-    verdict : str
-        The verdict of :class:`Proof`.
-    method : str
-        The method of the proof, or the limit that ended the attempt.
-    seconds : float
-        Duration of the attempt.
-    version, tool : str
-        Versions of this package, and of the prover.
-    digest : str
-        The digest of the code at the attempt; empty if it was not recorded.
-    """
-
+    #: The design, with the rules of `unicode`; ``profile`` has the rules of the attempt.
     spec: DesignSpec
+    #: The names of the profile and of the property.
     profile: str
     name: str
     verdict: str
+    #: The method of the proof, or the limit that ended the attempt.
     method: str
     seconds: float
+    #: Versions of this package, and of the prover.
     version: str
     tool: str
+    #: The digest of the code at the attempt; empty if it was not recorded.
     digest: str
 
     @classmethod

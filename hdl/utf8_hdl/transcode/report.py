@@ -21,16 +21,8 @@ def report_errors(
     input. So the report of a text is valid 12 cycles after its last beat was accepted. Without an
     error it is zero then.
 
-    Parameters
-    ----------
-    m : Module
-        The module of the stages.
-    reading : Reading
-        The errors of a beat.
-    unit_bytes, width : int
-        Bytes of a code unit of the input; bits of the offset and of the number of errors.
-    probes : SimpleNamespace
-        The probes of the transcoder; ``found`` and ``error_count`` are assigned.
+    - ``unit_bytes``, ``width``: bytes of a code unit of the input; bits of the offset and of the
+      number of errors.
     """
     stages = [reading.found]
 

@@ -289,12 +289,7 @@ def _break_rules(columns: Columns, generator: np.random.Generator) -> None:
 class InLanes:
     """Shift texts so that they begin in every lane, or every lane in which a unit can begin.
 
-    Parameters
-    ----------
-    lanes : int
-        The number of lanes.
-    filler : bytes
-        A unit that is repeated before a text, so that the text begins in a given lane.
+    - ``filler``: a unit that is repeated before a text, so that the text begins in a given lane.
     """
 
     def __init__(self, lanes: int, filler: bytes = b"A") -> None:

@@ -35,65 +35,43 @@ Mask = Callable[[Columns, Columns], Columns]
 
 @dataclass(frozen=True)
 class Drive:
-    """How the pins are driven in a run.
+    """How the pins are driven in a run."""
 
-    Attributes
-    ----------
-    gaps, stalls : float
-        Probability of a cycle in which the producer, and the consumer, stalls.
-    seed : int
-        Random seed of both.
-    before : dict of str to numpy.ndarray
-        Inputs that the core accepts first, and must forget because of a reset.
-    before_held : bool
-        True to offer these inputs a second time with a consumer that is not ready.
-    held : int
-        Cycles in which the consumer is not ready at first.
-    """
-
+    #: Probability of a cycle in which the producer, and the consumer, stalls.
     gaps: float = 0.0
     stalls: float = 0.0
     seed: int = 0
+    #: Inputs that the core accepts first, and must forget because of a reset.
     before: Columns | None = None
+    #: True to offer these inputs a second time with a consumer that is not ready.
     before_held: bool = False
+    #: Cycles in which the consumer is not ready at first.
     held: int = 0
 
 
 @dataclass
 class Outcome:
-    """The result of a run.
+    """The result of a run."""
 
-    Attributes
-    ----------
-    inputs, expected, actual : dict of str to numpy.ndarray
-        The inputs, and the outputs up to the end of the run.
-    wrong : int or None
-        The number of the first output that differs.
-    item : int
-        The input to which that output belongs.
-    problem, message : str
-        ``hang`` or ``undefined`` if the run ended early, and the problem in words.
-    accepted, cycles : int
-        Accepted inputs, and the cycles from the first to the last of them.
-    lag : int
-        Cycles from the last input to the last output.
-    unstable : int
-        Cycles in which an output changed before it was taken.
-    early : int
-        Cycles with a valid output while the consumer was held, or after a reset before any input.
-    """
-
+    #: The inputs, and the outputs up to the end of the run.
     inputs: Columns = field(default_factory=dict)
     expected: Columns = field(default_factory=dict)
     actual: Columns = field(default_factory=dict)
+    #: The number of the first output that differs.
     wrong: int | None = None
+    #: The input to which that output belongs.
     item: int = 0
+    #: ``hang`` or ``undefined`` if the run ended early, and the problem in words.
     problem: str = ""
     message: str = ""
+    #: Accepted inputs, and the cycles from the first to the last of them.
     accepted: int = 0
     cycles: int = 0
+    #: Cycles from the last input to the last output.
     lag: int = 0
+    #: Cycles in which an output changed before it was taken.
     unstable: int = 0
+    #: Cycles with a valid output while the consumer was held, or after a reset before any input.
     early: int = 0
 
     @property
@@ -105,14 +83,8 @@ class Outcome:
 class Bench:
     """A core in a simulator.
 
-    Parameters
-    ----------
-    engine : Engine
-        The simulator, whose design is a :class:`.Core`.
-    model : callable
-        Makes the golden model of a run.
-    mask : callable
-        Replaces don't cares of the expected outputs.
+    - ``model``: makes the golden model of a run.
+    - ``mask``: replaces don't cares of the expected outputs.
     """
 
     def __init__(self, engine: Engine, model: Callable[[], Transducer], mask: Mask) -> None:

@@ -28,20 +28,13 @@ TABLES = "ports", "parameters", "constants"
 
 @dataclass(frozen=True)
 class Connections:
-    """The differences between a core's ports and ours.
+    """The differences between a core's ports and ours."""
 
-    Attributes
-    ----------
-    without : frozenset of str
-        Our ports and fields that the core does not have.
-    ports : mapping of str to str
-        The core's name for some of our ports or fields; after ``~`` if it is inverted.
-    parameters, constants : mapping of str to int or str
-        The core's parameters, and the levels of its other inputs.
-    """
-
+    #: Our ports and fields that the core does not have.
     without: frozenset[str] = frozenset()
+    #: The core's name for some of our ports or fields; after ``~`` if it is inverted.
     ports: Mapping[str, str] = field(default_factory=dict)
+    #: The core's parameters, and the levels of its other inputs.
     parameters: Mapping[str, Any] = field(default_factory=dict)
     constants: Mapping[str, Any] = field(default_factory=dict)
 

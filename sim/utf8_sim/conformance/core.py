@@ -37,31 +37,9 @@ ENGINES: dict[str, Any] = {
 class Core:
     """A core that replaces one of our designs, with the ports of that design.
 
-    Parameters
-    ----------
-    design : wiring.Component
-        The design that the core replaces.
-    files : sequence of str
-        The core's files in Verilog, SystemVerilog or VHDL.
-    top : str
-        The core's module.
-    connections : Connections
-        The differences between its ports and ours.
-
-    Raises
-    ------
-    UsageError
-        If a file cannot be read, or ``connections`` names an unknown port or leaves out a required
-        one.
-
-    Attributes
-    ----------
-    design : wiring.Component
-        The design that the core replaces.
-    has : frozenset of str
-        Our ports, and the names of output fields, that the core has.
-    compared : list of str
-        The output pins that can be compared.
+    ``has`` are our ports, and the names of output fields, that the core has; ``compared`` are the
+    output pins that can be compared. A `UsageError` is raised if a file cannot be read, or
+    ``connections`` names an unknown port or leaves out a required one.
     """
 
     def __init__(

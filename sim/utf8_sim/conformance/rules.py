@@ -12,23 +12,14 @@ from .tokens import ERROR, Fields, values_of
 
 @dataclass(frozen=True)
 class Rule:
-    """A line of a scorecard.
+    """A line of a scorecard."""
 
-    Attributes
-    ----------
-    name : str
-        The name, also that of ``--rule``.
-    group : str
-        The heading above it.
-    text : str
-        What it demands.
-    needs : tuple of str
-        The ports and fields without which it is not applicable.
-    """
-
+    #: The name, also that of ``--rule``.
     name: str
+    #: The heading above it.
     group: str
     text: str
+    #: The ports and fields without which it is not applicable.
     needs: tuple[str, ...] = ()
 
 
@@ -106,16 +97,7 @@ def broken_rule(
 ) -> str:
     """The rule that the tokens of a core break, or an empty string if they are as expected.
 
-    Parameters
-    ----------
-    expected : sequence of mapping
-        The tokens of the golden model, with all fields.
-    actual : sequence of mapping
-        The core's tokens, with the fields that it has.
-    compared : collection of str
-        The fields to compare.
-    any_replacement : bool
-        True if an error may have any code point.
+    - ``any_replacement``: true if an error may have any code point.
     """
     visible = [{name: token[name] for name in compared} for token in expected]
     values, others = values_of(visible), values_of(actual)

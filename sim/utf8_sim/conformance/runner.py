@@ -36,13 +36,7 @@ UNKNOWN = "unknown"
 
 
 class Runner(ABC):
-    """Runs pools of texts on a core: those that try a rule, one after the other.
-
-    Parameters
-    ----------
-    engine : Engine
-        A simulator with a :class:`.Core`.
-    """
+    """Runs pools of texts on a :class:`.Core`: those that try a rule, one after the other."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine

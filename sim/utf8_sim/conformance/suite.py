@@ -41,12 +41,7 @@ Pool = tuple[str, Callable[[], Texts]]
 class Suite(Runner):
     """The rules that every component has; a subclass adds its own.
 
-    Parameters
-    ----------
-    engine : Engine
-        A simulator with a :class:`.Core`.
-    rate : float
-        The inputs, or outputs, per cycle that the core promises.
+    - ``rate``: the inputs, or outputs, per cycle that the core promises.
     """
 
     #: Rules with many texts; these run for no other rule.

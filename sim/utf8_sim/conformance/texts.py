@@ -11,12 +11,8 @@ from ..trace import Columns
 class Texts:
     """Texts: their inputs in columns, and where each of them begins.
 
-    Parameters
-    ----------
-    items : dict of str to numpy.ndarray
-        All inputs.
-    begins : numpy.ndarray
-        The number of the first input of each text, and the number of all inputs.
+    - ``items``: all inputs.
+    - ``begins``: the number of the first input of each text, and the number of all inputs.
     """
 
     def __init__(self, items: Columns, begins: np.ndarray) -> None:

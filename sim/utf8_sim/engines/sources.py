@@ -23,19 +23,9 @@ SYSTEM_VERILOG = rb"\b(logic|always_ff|always_comb|typedef|package|import|enum|s
 class Sources:
     """Files in Verilog or SystemVerilog, or in VHDL, which GHDL translates.
 
-    Parameters
-    ----------
-    files : sequence of str
-        The files, in the order in which a compiler needs them.
-    top : str
-        The core's module, or its entity in VHDL.
-    module : str
-        The module that the test bench instantiates.
-
-    Attributes
-    ----------
-    key : list of bytes
-        Everything that a build depends on: the files, and those that they may include.
+    - ``top``: the core's module, or its entity in VHDL.
+    - ``module``: the module that the test bench instantiates.
+    - ``key``: everything that a build depends on: the files, and those that they may include.
     """
 
     def __init__(self, files: Sequence[str], top: str, module: str) -> None:

@@ -75,15 +75,7 @@ def compact_beats(lanes, parts, buffer, state, begins, data, keep, last, dense):
 
 
 class CompactorModel:
-    """Sparse beats to dense beats.
-
-    Parameters
-    ----------
-    lanes : int
-        Number of lanes in a beat.
-    parts : int
-        Number of integers in a value.
-    """
+    """Sparse beats to dense beats. A value consists of ``parts`` integers."""
 
     def __init__(self, lanes: int, parts: int = 1) -> None:
         self._lanes, self._parts = lanes, parts

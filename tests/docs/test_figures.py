@@ -1,12 +1,16 @@
 """Test the figures: drawn from the present code, readable on light and on dark ground."""
 
+import json
 import re
 import runpy
+import subprocess
+import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
+from utf8_flow.fpga.chart import chart
 from utf8_hdl import Compactor
 from verilog_cache import verilog_of
 
@@ -62,3 +66,13 @@ def test_figure_has_a_dark_mode_and_scales(file):
     dark = styles.partition("prefers-color-scheme:")[2]
     assert "background:" in dark
     assert not re.search(r"@import|url\((?!#)", styles)
+
+
+@pytest.mark.long
+def test_charts_are_drawn_again_from_the_results_beside_them(tmp_path):
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    kept = ROOT / "docs/synthesis-gatemate.json"
+    file = tmp_path / kept.name
+    file.write_bytes(kept.read_bytes())
+    subprocess.run([sys.executable, "-m", "utf8_flow.fpga.chart", file], check=True)
+    assert file.with_suffix(".svg").read_text() == chart(json.loads(kept.read_text()))

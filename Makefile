@@ -24,7 +24,7 @@ SYNTH_WIDER := $(addsuffix -lanes,$(addprefix synth-,gowin nexus machxo2))
 # The transcoders to UTF-8, with eight lanes.
 SYNTH_TO_UTF8 := $(addprefix synth-,repair utf16-to-utf8)
 
-.PHONY: help sim test test-all compare hostile bench bench-cluster bench-transcoding verilog diagram \
+.PHONY: help sim test test-all compare hostile bench bench-cluster bench-transcoding verilog diagram figures \
         prove prove-record prove-lanes prove-status prove-model prove-check mutate synth synth-tables \
         synth-lanes $(SYNTH_LANES) synth-families $(SYNTH_FAMILIES) $(SYNTH_WIDER) $(SYNTH_TO_UTF8) \
         choose $(CHOICES) \
@@ -96,9 +96,23 @@ verilog: $(VENV)/base ## Write the files of verilog/ again, with their data shee
 	$(GENERATE) --component transcoder --from utf-16 --to utf-8 --lanes 8 \
 	    --module utf16_to_utf8_8 -o verilog/utf16_to_utf8_8.v
 
-diagram: $(VENV)/wave ## Draw docs/decoder.svg, the timing diagram of the compact decoder
+diagram: $(VENV)/wave ## Draw the timing diagrams of docs/ from simulations
 	printf '\342\202A\360\237\230\200' | $(BIN)/utf8-hdl simulate --compact - \
 	    --stall-output-cycles 4 --wave docs/decoder.svg --wave-cycles 0-11
+	$(BIN)/utf8-hdl simulate --text ABCDEFGHIJKL --stall-output-cycles 10,11 \
+	    --wave docs/figures/timing-stall.svg --wave-cycles 7-17
+	$(BIN)/utf8-hdl simulate --compact --hex 'E2 82 / 41' \
+	    --wave docs/figures/timing-end-of-text.svg --wave-cycles 0-6
+	$(BIN)/utf8-hdl simulate --component encoder --compact --text '€A' \
+	    --wave docs/figures/timing-encoder.svg --wave-cycles 0-7
+	$(BIN)/utf8-hdl simulate --lanes 2 --hex '41 C3 A9 / 42' \
+	    --wave docs/figures/timing-lanes.svg --wave-cycles 0-12
+
+figures: diagram $(VENV)/fpga ## Draw all figures of docs/ again: from simulations, verilog/ and kept measurements
+	$(BIN)/python site/block_diagrams.py docs/figures
+	$(BIN)/python -m utf8_flow.fpga.chart docs/synthesis*.json
+	$(BIN)/python tests/bench/transcoding.py --software docs/transcoding.json \
+	    --plot docs/transcoding.svg
 
 prove: $(VENV)/formal ## Prove each component in all profiles, lanes: 8; each pair of encodings in unicode, lanes: 4
 	$(BIN)/utf8-hdl prove

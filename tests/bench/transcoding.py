@@ -333,7 +333,7 @@ def chart(results: Result) -> str:
 def figure(results: Result) -> Any:
     texts, designs = results["texts"], results["hardware"]
     import_module("matplotlib").rcParams["font.size"] = LARGE_TEXT
-    drawing = import_module("matplotlib.figure").Figure((NARROW, 9), layout="constrained")
+    drawing = import_module("matplotlib.figure").Figure((NARROW, 7.5), layout="constrained")
     axes = drawing.subplots()
     axes.set_xscale("log")
     axes.set(frame_on=False, axisbelow=True)

@@ -141,16 +141,16 @@ def test_shell_example(line, tmp_path, monkeypatch):
     paste(line)
 
 
-def test_timing_diagram_is_that_of_the_makefile(tmp_path):
+def test_timing_diagrams_are_those_of_the_makefile(tmp_path):
     pytest.importorskip("wavedrom", reason="wavedrom is not installed")
-    makefile = (ROOT / "Makefile").read_text()
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     recipe = re.search(r"^diagram:.*\n((?:\t.*\n|    .*\n)+)", makefile, re.M)[1]
-    line = recipe.replace("\\\n", " ").replace("$(BIN)/", "")
-    assert "docs/decoder.svg" in line
-    (tmp_path / "docs").mkdir()
-    in_shell(line, cwd=tmp_path)
-    drawn = (tmp_path / "docs/decoder.svg").read_bytes()
-    assert drawn == (ROOT / "docs/decoder.svg").read_bytes()
+    (tmp_path / "docs/figures").mkdir(parents=True)
+    in_shell(f"set -e\n{recipe}".replace("$(BIN)/", ""), cwd=tmp_path)
+    drawn = {path.relative_to(tmp_path): path.read_bytes() for path in tmp_path.rglob("*.svg")}
+    assert drawn == {path: (ROOT / path).read_bytes() for path in drawn}
+    kept = [ROOT / "docs/decoder.svg", *ROOT.glob("docs/figures/timing-*.svg")]
+    assert {ROOT / path for path in drawn} == {*kept}
 
 
 def design_of(name: str) -> Any:

@@ -99,7 +99,7 @@ def test_site_has_every_page_and_drawing(site):
     assert {"site/live.html", "CHANGELOG.html"} < home
     assert {f"site/{package}.html" for package in PACKAGES} < home
     drawings = {file.name for file in (site / "_images").iterdir()}
-    assert {file.name for file in ROOT.glob("docs/*.svg")} == drawings
+    assert {file.name for file in ROOT.glob("docs/**/*.svg")} == drawings
 
 
 @pytest.mark.long
@@ -209,7 +209,7 @@ BUTTON = """
 document.addEventListener("copy", (event) => { window.copied = event.target.value; }, true);
 const button = [...document.querySelectorAll("button.copybtn")]
   .find((button) => button.previousElementSibling.textContent.includes(arguments[0]));
-button?.scrollIntoView({ block: "center" });
+button?.scrollIntoView({ block: "center", behavior: "instant" });
 return button;
 """
 

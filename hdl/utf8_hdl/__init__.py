@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from .profile import EXTENDED, PROFILES, UCS2, UCS4, UNICODE, ErrorSpan, Profile
     from .transcode.transcoder import Transcoder
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"
 
 __all__ = [
     "BYTE_LAYOUT",

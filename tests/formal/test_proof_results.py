@@ -152,22 +152,24 @@ def test_table_counts_properties_if_all_have_one_state(prove):
 
 # --- the digest ---------------------------------------------------------------------------------
 
+IMPORT = "from utf8_sample import size, __version__"
 SAMPLE = {
-    "__init__": "from .inner import size",
+    "__init__": "from .inner import size\n__version__ = '1'",
     "inner": "size = 1",
-    "rule": '"""R."""\nfrom utf8_sample import size\ndef rule():\n    "A rule."\n    return size',
+    "rule": f'"""R."""\n{IMPORT}\ndef rule():\n    "A rule."\n    return size',
 }
 
 
 @pytest.mark.parametrize(
     ("module", "code", "is_other"),
     [
-        ("rule", "from utf8_sample import size\ndef rule( ):\n    return size  # why", False),
-        ("rule", "from utf8_sample import size\ndef rule():\n    return -size", True),
+        ("rule", f"{IMPORT}\ndef rule( ):\n    return size  # why", False),
+        ("rule", f"{IMPORT}\ndef rule():\n    return -size", True),
         ("inner", "size = 2", True),
         ("__init__", "from .inner import size\nother = 3", False),
+        ("__init__", "from .inner import size\n__version__ = '2'", False),
     ],
-    ids=["layout", "code", "code in import", "not imported"],
+    ids=["layout", "code", "code in import", "not imported", "version"],
 )
 def test_digest_covers_imported_code(tmp_path, monkeypatch, module, code, is_other):
     package = tmp_path / "utf8_sample"

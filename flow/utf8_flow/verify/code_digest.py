@@ -76,8 +76,9 @@ def _imports(module: str, tree: ast.Module) -> Iterator[str]:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            source = _absolute(module, node)
-            yield from (_defining(source, alias.name) for alias in node.names)
+            source, names = _absolute(module, node), [alias.name for alias in node.names]
+            # The version of a package, which only comments of its output contain, is not code.
+            yield from (_defining(source, name) for name in names if name != "__version__")
 
 
 def _absolute(module: str, node: ast.ImportFrom) -> str:

@@ -261,7 +261,7 @@ def compactor() -> Drawing:
     """The compactor, whose stages are the last ones of a transcoder."""
     packing = [each for each in headings("utf8_transcoder_8") if each.part.endswith("packing")]
     found = [heading._replace(part="utf8_compactor_8_packing") for heading in packing]
-    into, out = "a sparse beat of 8 values", "a dense beat of 8 values"
+    into, out = "8 sparse values", "8 dense values"
     return of_lanes("compactor, 8 lanes", into, found, TWO_BANKS, out)
 
 

@@ -81,7 +81,7 @@ def _lines(results: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
     lines: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for design in sorted(results["designs"], key=lambda design: design["lanes"]):
         name, device = DesignSpec.of_row(design).name, DEVICES[design["device"]].label
-        lines[f"{name}, {design['profile']}, {device}"].append(design)
+        lines[f"{name}, {design['profile']},\n{device}"].append(design)
     return lines
 
 

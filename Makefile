@@ -28,7 +28,7 @@ SYNTH_TO_UTF8 := $(addprefix synth-,repair utf16-to-utf8)
         prove prove-record prove-lanes prove-status prove-model prove-check mutate synth synth-tables \
         synth-lanes $(SYNTH_LANES) synth-families $(SYNTH_FAMILIES) $(SYNTH_WIDER) $(SYNTH_TO_UTF8) \
         choose $(CHOICES) \
-        bitstream site live lint format clean
+        bitstream site live lint format release clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -247,6 +247,17 @@ lint: $(VENV)/dev ## Check style and types
 format: $(VENV)/dev ## Fix style automatically
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+# Python interpreters in which the packages are tried.
+PYTHONS ?= $(PYTHON)
+
+release: $(VENV)/dev ## Build what would be published, into dist/, and check it: PYTHONS="python3.10 python3.14"
+	@test -z "$$(git status --porcelain)" || \
+	    { echo "make release: commit or remove what git status lists" >&2; exit 2; }
+	rm -rf dist
+	$(BIN)/python -m build
+	$(BIN)/twine check --strict dist/*
+	$(BIN)/python tests/support/packages.py dist $(PYTHONS)
 
 clean: ## Remove everything that make made
 	rm -rf $(VENV) $(BUILD) dist .pytest_cache .ruff_cache .mypy_cache .hypothesis

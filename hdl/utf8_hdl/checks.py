@@ -12,14 +12,9 @@ DEFAULT_LANES = 8
 
 
 def checked_integer(name: str, value: Any, least: int = 0, most: int | None = None) -> int:
-    """Return a Python or NumPy integer as an ``int`` if it is in a range.
+    """Return a Python or NumPy integer as an ``int``; `ValueError` if it is outside a range.
 
-    Raises
-    ------
-    TypeError
-        If it is not an integer, or is a bool.
-    ValueError
-        If it is outside the range.
+    `TypeError` if it is not an integer, or is a bool.
     """
     rule = f"{least} or more" if most is None else f"{least} to {most}"
     try:

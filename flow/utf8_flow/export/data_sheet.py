@@ -112,22 +112,7 @@ Tools: {tools}. To measure again, or with another `--device`:"""
 
 
 def data_sheet(component: Any, verilog: str, module: str) -> str:
-    """The data sheet of a component.
-
-    Parameters
-    ----------
-    component : wiring.Component
-        The design.
-    verilog : str
-        The generated Verilog.
-    module : str
-        Module name.
-
-    Raises
-    ------
-    ValueError
-        If the module name cannot be used in VHDL.
-    """
+    """The data sheet of a component, from its Verilog; `ValueError` if VHDL refuses its name."""
     spec, header, ports = DesignSpec.of(component), Header.of(verilog), ports_of(verilog)
     declaration = with_module_name(textwrap.dedent(vhdl_component(ports)), module)
     instance, clock = f"{spec.component}_1", ports[0].name

@@ -62,15 +62,16 @@ def _cells(design: dict[str, Any]) -> tuple[str, ...]:
     profile, _, changed = design["profile"].partition(" ")
     rules = ["" if profile == USUAL else f"--profile {profile}", RULES.get(changed, "")]
     line = " ".join(filter(None, ["utf8-hdl generate", *DesignSpec.of_row(design).options, *rules]))
-    mhz = [run["mhz"] for run in design["runs"]]
-    median = design["median"]["mhz"]
+    return design_name(design), f"`{line}`", *figures(design)
+
+
+def figures(design: dict[str, Any], of_counts: str = "") -> tuple[str, ...]:
+    """The device and the figures of a design; ``of_counts`` is the format of its area."""
+    mhz, median = [run["mhz"] for run in design["runs"]], design["median"]["mhz"]
     limit = " (clock tree)" if median > design["clock_tree_mhz"] else ""
-    counts = (str(design[name]) for name in ("lookup_tables", "registers", "logic_cells"))
     return (
-        design_name(design),
-        f"`{line}`",
         design["device"],
-        *counts,
+        *(f"{design[name]:{of_counts}}" for name in ("lookup_tables", "registers", "logic_cells")),
         f"{median:.0f}",
         f"{min(mhz):.0f} to {max(mhz):.0f}",
         f"{design['usable_mhz']:.0f}{limit}",

@@ -6,7 +6,7 @@ from collections import defaultdict
 from typing import Any
 
 from ..markdown import table
-from .choices import DOCS, USUAL
+from .choices import DOCS, USUAL, figures
 from .families import DEVICES
 from .results import design_name
 
@@ -38,26 +38,13 @@ def _measured() -> list[dict[str, Any]]:
 def summary() -> list[str]:
     """Area, frequency and throughput of each component on ECP5, in Markdown."""
     chosen = [design for design in _measured() if _is_in_summary(design)]
-    return table([HEADS, *map(_cells, sorted(chosen, key=lambda design: design["lanes"] > 1))])
+    ordered = sorted(chosen, key=lambda design: design["lanes"] > 1)
+    return table([HEADS, *((design_name(one), *figures(one, ",")) for one in ordered)])
 
 
 def _is_in_summary(design: dict[str, Any]) -> bool:
     device, lanes = design["device"], design["lanes"]
     return device == BYTE_WIDE or (device == WITH_LANES and lanes in LANES)
-
-
-def _cells(design: dict[str, Any]) -> tuple[str, ...]:
-    mhz, median = [run["mhz"] for run in design["runs"]], design["median"]["mhz"]
-    limit = " (clock tree)" if median > design["clock_tree_mhz"] else ""
-    return (
-        design_name(design),
-        design["device"],
-        *(f"{design[name]:,}" for name in ("lookup_tables", "registers", "logic_cells")),
-        f"{median:.0f}",
-        f"{min(mhz):.0f} to {max(mhz):.0f}",
-        f"{design['usable_mhz']:.0f}{limit}",
-        f"{design['bytes_per_second'] / 1e9:.3g}",
-    )
 
 
 def devices() -> list[str]:

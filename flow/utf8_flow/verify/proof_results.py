@@ -105,20 +105,7 @@ _KEYS = {
 
 
 class Results:
-    """The results in a file.
-
-    Parameters
-    ----------
-    path : str
-        The file.
-    must_exist : bool
-        True to refuse a file that does not exist.
-
-    Raises
-    ------
-    UsageError
-        If the file has other content, or is not a regular file.
-    """
+    """The results in a file; a `UsageError` if it has other content, or is not a regular file."""
 
     def __init__(self, path: str, must_exist: bool = False) -> None:
         self._path = path

@@ -1,13 +1,12 @@
 """`utf8-hdl conform`: the ready files of every component pass, and wrong ones break their rules."""
 
-import json
 import re
 import shlex
 from pathlib import Path
 
 import pytest
 
-from command import run
+from command import conform, failed
 from needs import needs_icarus, needs_verilator
 from utf8_sim.conformance.rules import SHARED_RULES
 
@@ -40,18 +39,6 @@ NO_LAST = 11
 
 ALSO = {"rate-well-formed": {"rate-hostile"}, "no-hang": {"input-gaps", "output-stalls"}}
 """Other rules that the fault of a rule may break."""
-
-
-def conform(*words):
-    """The exit status, and the scorecard's rows by rule."""
-    result = run("conform", *words, "--json", "card.json")
-    card = json.loads(Path("card.json").read_text())
-    assert card["passed"] == (result.status == 0)
-    return result, {row["rule"]: row for row in card["rules"]}
-
-
-def failed(rows):
-    return {name for name, row in rows.items() if row["verdict"] == "fail"}
 
 
 def options_in_header(file):

@@ -104,6 +104,19 @@ def told(*arguments: object) -> list[dict]:
     return [json.loads(line) for line in result.out.splitlines()]
 
 
+def conform(*words: object) -> tuple[Run, dict[str, dict]]:
+    """The result of the command, and the scorecard's rows by rule."""
+    result = run("conform", *words, "--json", "card.json")
+    card = json.loads(Path("card.json").read_text())
+    assert card["passed"] == (result.status == 0)
+    return result, {row["rule"]: row for row in card["rules"]}
+
+
+def failed(rows: dict[str, dict]) -> set[str]:
+    """The rules that a core breaks."""
+    return {name for name, row in rows.items() if row["verdict"] == "fail"}
+
+
 def run_process(*arguments: object, **options) -> subprocess.CompletedProcess:
     """Run the command in a separate process."""
     command = [COMMAND, *map(str, arguments)]

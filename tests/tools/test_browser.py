@@ -736,6 +736,7 @@ def test_text_has_contrast(page, scheme, component):
     assert contrast("rgb(0, 0, 0)", "rgb(255, 255, 255)") == pytest.approx(21)
     with looked_at(page, scheme, SIZE):
         page.open(link(component=component, hex=CUT_SHORT.hex(), cycle=8, stalls="8"))
+        page.click("#legend summary")
         page.keys("e")
         for wrong in (None, "4"):  # the second has a message
             if wrong:
@@ -872,12 +873,12 @@ def test_frame_has_the_height_of_its_page(page, folder, setting, size):
             page.scrub(cycle)
             page.wait_for(lambda: page.script(f"{heights} return scrollHeight === clientHeight"))
             empty = "return innerHeight - document.body.getBoundingClientRect().height"
-            assert page.script(empty) < 120  # it does not shrink in steps
+            assert page.script(empty) < 200  # it does not shrink in steps
 
 
 @pytest.mark.long
 def test_theme_of_the_documentation_is_used(page, folder):
-    light, dark = "rgb(253, 253, 252)", "rgb(21, 24, 28)"
+    light, dark = "rgb(255, 255, 255)", "rgb(19, 20, 22)"
     set_theme = "localStorage.setItem('theme', arguments[0])"
     colours = {"light": light, "dark": dark, "auto": light}
     try:

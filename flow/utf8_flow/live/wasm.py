@@ -15,6 +15,7 @@ from utf8_sim.tools.cache import built, contents
 from utf8_sim.tools.yowasp import need_packages, package_versions, run_python_tool
 from utf8_sim.trace import Interface, Pin
 
+from .ports import axi_ports
 from .stages import described as described_stages
 from .stages import registers_of
 
@@ -74,7 +75,8 @@ def description(design: Any) -> dict[str, Any]:
 
     Pins are in the order of the columns that the driver writes; pins with ``item``, in the order of
     the columns that it reads. An array has a width for each lane. ``bytes`` is the size of an
-    element of the column. ``names`` has the names of states and enumeration members, by number.
+    element of the column. ``names`` has the names of states and enumeration members, by number;
+    ``axi`` is the port of the Verilog module, see :func:`.ports.axi_ports`.
     ``longest_gap`` is defined in :mod:`utf8_sim.golden.timing`: if the consumer is ready and no
     output is valid for this number of cycles, all output of the accepted inputs has been taken. The
     registers of the stages (see :mod:`.stages`) follow as additional pins.
@@ -96,7 +98,10 @@ def description(design: Any) -> dict[str, Any]:
             "widths": [width for _, width in pin.parts],
             "bytes": np.dtype(pin.dtype).itemsize,
             "names": dict(labels or enumerate(pin.labels)),
+            **({"axi": ports[pin.name]} if pin.name in ports else {}),
         }
+
+    ports = axi_ports(design)
 
     return {
         "component": interface.component,

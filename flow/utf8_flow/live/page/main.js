@@ -1,14 +1,19 @@
 // The page: simulates a whole run for the current setting, and shows one of its cycles.
 
+import { make } from "./elements.js";
 import { load } from "./engine.js";
+import { linkParts } from "./hover.js";
 import { opinionOf, textOf } from "./opinion.js";
-import {
-  entryFor, EXAMPLES, hexOf, isLinked, linkOf, MAX_BYTES, possible, RULES, settingOf,
-  textsOfCodePoints, textsOfHex,
-} from "./settings.js";
+import * as panes from "./pane.js";
 import { characterOf } from "./run.js";
-import { stepsOf, View } from "./view.js";
-import * as views from "./views.js";
+import { differenceOf } from "./sentence.js";
+import {
+  besideOf, commandOf, entryFor, EXAMPLES, hexOf, isLinked, linkOf, MAX_BYTES, possible, RULES,
+  rulesOf, settingOf, textsOfCodePoints, textsOfHex,
+} from "./settings.js";
+import { vcdOf } from "./vcd.js";
+import { View } from "./view.js";
+import { INITIAL_LOOK, listenToWave, moved, zoomed } from "./waves.js";
 
 const $ = (id) => document.getElementById(id);
 const RUN_INTERVAL = 160;
@@ -19,6 +24,8 @@ let index;
 let setting;
 let entry;
 let view = null;
+let other = null;  // the view of the design beside it
+let look = INITIAL_LOOK;
 let retry = null;
 let running = null;
 let changes = 0;
@@ -51,8 +58,9 @@ function say(kind, ...sentences) {
 // Remove the run from the page, so that it is not mistaken for the result of another setting.
 function drop() {
   stopRunning();
-  view = null;
+  view = other = null;
   showControls();
+  $("difference").hidden = true;
   $("opinion").textContent = "No run is shown.";
   $("opinion").dataset.agrees = "none";
 }
@@ -68,7 +76,7 @@ function fail(action, ...sentences) {
 function showControls() {
   for (const control of document.querySelectorAll("#control button:not(#link), #control input"))
     control.disabled = !view;
-  $("cycle-view").hidden = !view;
+  $("panes").hidden = $("terminal").hidden = !view;
 }
 
 // The texts in the setting, as lists of bytes or of code points.
@@ -116,19 +124,20 @@ async function apply(change, ...sentences) {
   const { file } = entry;
   try {
     if (view?.entry !== entry) $("opinion").textContent = "The design is being loaded.";
-    const simulation = await design(file);
+    const beside = besideOf(setting, index);
+    const entries = [entry, ...(beside ? [entryFor(beside, index)] : [])];
+    const simulations = await Promise.all(entries.map((each) => design(each.file)));
     if (number !== changes) return;
     showSource(texts);
-    drawMachine(simulation);
-    view = new View(simulation, texts, setting.gaps, setting.stalls);
+    [view, other = null] = viewsOf(entries, simulations, texts);
   } catch (error) {
-    loaded.delete(file);  // so that the next attempt loads it again
+    loaded.clear();  // so that the next attempt loads them again
     if (number === changes)
       fail(() => apply({}, ...sentences), `The design cannot be run: ${error.message}.`);
     return;
   }
-  view.entry = entry;
   showControls();
+  showPanes();
   if (!view.trace.isWhole) sentences.push("Not all of the input fits: the rest is not simulated.");
   say("error", ...sentences);
   const opinion = opinionOf(entry, texts.map((text) => (takesCodePoints(setting.component)
@@ -136,6 +145,40 @@ async function apply(change, ...sentences) {
   $("opinion").textContent = opinion.text + resultText();
   $("opinion").dataset.agrees = opinion.agrees ?? "none";
   show(setting.cycle);
+}
+
+// The runs of one or two designs on the same input. They have equally many cycles.
+function viewsOf(entries, simulations, texts) {
+  const viewOf = (n, least) => {
+    const found = new View(simulations[n], texts, setting, rulesOf(entries[n], index), least);
+    const title = `${entries[n].label}, ${entries[n].rules["error-span"]}`;
+    return Object.assign(found, { entry: entries[n], simulation: simulations[n], title });
+  };
+  const views = entries.map((_, n) => viewOf(n));
+  const cycles = Math.max(...views.map((each) => each.trace.cycles));
+  return views.map((each, n) => (each.trace.cycles < cycles ? viewOf(n, cycles) : each));
+}
+
+// One pane, or two. The second is a copy of the first.
+function showPanes() {
+  const [, second] = $("panes").children;
+  if (!other) second?.remove();
+  else if (!second) {
+    const copy = $("cycle-view").cloneNode(true);
+    for (const part of [copy, ...copy.querySelectorAll("[id]")]) part.removeAttribute("id");
+    $("panes").append(copy);
+    listenToPane(copy);
+  }
+  $("panes").classList.toggle("beside", !!other);
+  $("difference").hidden = !other;
+  if (other) $("difference").textContent = differenceOf(view, other);
+  eachPane(panes.drawPane);
+}
+
+function eachPane(action, ...more) {
+  const [first, second] = $("panes").children;
+  action(first, view, ...more);
+  if (other) action(second, other, ...more);
 }
 
 // The input cannot be simulated: keep the last run of this design, without a comparison.
@@ -159,6 +202,9 @@ function resultText() {
 
 function showSetting() {
   $("component").value = setting.component;
+  $("beside").value = setting.beside;
+  for (const option of $("beside").options)
+    option.disabled = option.value && !besideOf({ ...setting, beside: option.value }, index);
   for (const rule of RULES) {
     $(rule).value = setting[rule];
     if (rule === "profile") {
@@ -185,18 +231,13 @@ function showSource(texts) {
     hex: kind === "hex" ? value : texts.map((text) => hexOf(text, digits)).join(" / "),
   };
   for (const id of ["text", "hex"]) if ($(id).value !== shown[id]) $(id).value = shown[id];
-}
-
-function drawMachine(simulation) {
-  const state = simulation.pins.find((pin) => pin.name === "state");
-  $("machine-section").hidden = !state;
-  if (!state || $("machine").dataset.file === entry.file) return;
-  $("machine").dataset.file = entry.file;
-  views.drawMachine($("machine"), state.names, stepsOf(simulation));
+  const isCodePoints = takesCodePoints(setting.component);
+  $("command").textContent = commandOf(setting, entry, { bytes: shown.hex, isCodePoints });
 }
 
 // Show a cycle of the run.
 function show(cycle) {
+  if (cycle !== setting.cycle) look = { ...look, begin: null };
   const last = view.trace.cycles - 1;
   setting.cycle = Math.max(0, Math.min(cycle, last));
   cycle = setting.cycle;
@@ -206,13 +247,7 @@ function show(cycle) {
   $("scrub").value = cycle;
   $("gap").setAttribute("aria-pressed", setting.gaps.has(cycle));
   $("stall").setAttribute("aria-pressed", setting.stalls.has(cycle));
-  views.showBytes($("bytes"), view, cycle);
-  views.showTokens($("tokens"), view, cycle);
-  views.showPins($("pins"), view, cycle);
-  views.showStages($("stages"), view, cycle);
-  views.showWave($("wave"), view, cycle);
-  if (view.trace.pins.has("state")) $("machine-text").textContent =
-    views.showMachine($("machine"), view, cycle);
+  eachPane(panes.showPane, cycle, look);
   showLink();
 }
 
@@ -260,11 +295,46 @@ function toggle(side, cycle) {
   apply({ [side]: cycles });
 }
 
-function nextError() {
+// Go to a cycle that a method of the view finds.
+function goToNext(method, missing) {
   if (!view) return;
-  const cycle = view.nextError(setting.cycle);
+  const cycle = view[method](setting.cycle);
   if (cycle !== undefined) go(cycle);
-  else say("note", "No error follows this cycle.");
+  else say("note", missing);
+}
+
+function changeLook(changed) {
+  look = changed;
+  eachPane(panes.showWaveOf, setting.cycle, look);
+}
+
+const WAVE_ACTIONS = {
+  out: () => changeLook(zoomed(look, -1)),
+  in: () => changeLook(zoomed(look, 1)),
+  earlier: (wave) => changeLook(moved(look, wave, -0.5)),
+  later: (wave) => changeLook(moved(look, wave, 0.5)),
+  cursor: () => changeLook({ ...look, begin: null }),
+  vcd: (_, shown) => download(`${shown.entry.component}.vcd`, vcdOf(shown)),
+};
+
+function download(name, text) {
+  const link = make("a", { href: URL.createObjectURL(new Blob([text])), download: name });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}
+
+// What the waveform of a pane does. Its elements are found by their class.
+function listenToPane(pane) {
+  const wave = pane.querySelector(".wave");
+  listenToWave(wave, () => look, changeLook);
+  wave.addEventListener("click", ({ target }) => {
+    const { row, cycle, goto: to } = target.closest("[data-cycle], [data-goto]")?.dataset ?? {};
+    if (row) toggle(row === "i.valid" ? "gaps" : "stalls", +cycle);
+    else if (to) go(+to);
+  });
+  for (const button of pane.querySelectorAll("[data-wave]"))
+    button.addEventListener("click", () => WAVE_ACTIONS[button.dataset.wave](
+      wave, pane === $("cycle-view") ? view : other));
 }
 
 // Bytes in hexadecimal are not code points: switch to the text, which is valid for both.
@@ -290,7 +360,9 @@ function listen() {
     step: () => go(setting.cycle + 1),
     last: () => go(Infinity),
     run: () => (running ? stopRunning() : startRunning()),
-    "next-error": nextError,
+    "next-token": () => goToNext("nextToken", "No token follows this cycle."),
+    "next-state": () => goToNext("nextState", "The state does not change after this cycle."),
+    "next-error": () => goToNext("nextError", "No error follows this cycle."),
     gap: () => toggle("gaps", setting.cycle),
     stall: () => toggle("stalls", setting.cycle),
     "clear-stalls": () => apply({ gaps: new Set(), stalls: new Set() }),
@@ -298,12 +370,15 @@ function listen() {
       () => say("note", "The link is copied.",
         !isLinked(setting) && "The input is too long to be part of it."),
       () => say("note", "The address of this page is the link.")),
+    "copy-command": () => navigator.clipboard?.writeText($("command").textContent).then(
+      () => say("note", "The command is copied."),
+      () => say("note", "The browser does not allow copying.")),
     retry: () => retry(),
   };
   for (const [id, action] of Object.entries(actions)) $(id).addEventListener("click", action);
   const keys = {
     ArrowLeft: "back", ArrowRight: "step", Home: "first", End: "last", " ": "run",
-    e: "next-error", g: "gap", s: "stall",
+    e: "next-error", t: "next-token", c: "next-state", g: "gap", s: "stall",
   };
   document.addEventListener("keydown", (event) => {
     const isTyping = event.target.closest("textarea, select");
@@ -319,7 +394,7 @@ function listen() {
       apply({ source: { kind, value: $(kind).value }, cycle: 0 });
     });
   $("component").addEventListener("change", () => chooseComponent($("component").value));
-  for (const rule of RULES)
+  for (const rule of [...RULES, "beside"])
     $(rule).addEventListener("change", () => apply({ [rule]: $(rule).value }));
   $("scrub").addEventListener("input", () => go(+$("scrub").value));
   // Selecting the same file again must also cause an event.
@@ -330,13 +405,14 @@ function listen() {
     event.preventDefault();
     if (event.dataTransfer.files.length) takeFile(event.dataTransfer.files[0]);
   });
-  $("wave").addEventListener("click", ({ target }) => {
-    const { row, cycle, goto: to } = target.closest("[data-cycle], [data-goto]")?.dataset ?? {};
-    if (row) toggle(row === "i.valid" ? "gaps" : "stalls", +cycle);
-    else if (to) go(+to);
-  });
+  listenToPane($("cycle-view"));
+  linkParts($("panes"));
   addEventListener("hashchange", () => takeLink());
-  addEventListener("resize", () => view && show(setting.cycle));
+  addEventListener("resize", () => {
+    if (!view) return;
+    eachPane(panes.drawPane);
+    show(setting.cycle);
+  });
 }
 
 // Set the height of the embedding frame to the height of the content. While the width is the same,
@@ -376,12 +452,12 @@ try {
 }
 for (const [value, label] of Object.entries(index.components)) {
   const disabled = index.designs.every((design) => design.component !== value);
-  $("component").append(views.make("option", { value, disabled }, label));
+  $("component").append(make("option", { value, disabled }, label));
 }
 $("missing").hidden = index.isComplete;
-for (const name of Object.keys(index.profiles)) $("profile").append(views.make("option", {}, name));
+for (const name of Object.keys(index.profiles)) $("profile").append(make("option", {}, name));
 for (const [name, source] of EXAMPLES) {
-  const button = views.make("button", { class: "example" }, name);
+  const button = make("button", { class: "example" }, name);
   button.addEventListener("click", () => {
     const component = takesCodePoints(setting.component) && source.kind === "hex"
       ? "decoder" : setting.component;

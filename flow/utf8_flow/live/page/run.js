@@ -31,21 +31,22 @@ export function itemsOf(texts, pins) {
 
 const CYCLES_BEHIND = 4;
 
-// Simulate until all input is accepted and all output is taken. `gaps` and `stalls` are sets of
-// cycles.
-export function run(simulation, { items, count }, gaps, stalls) {
+// Simulate until all input is accepted and all output is taken, and for at least `least` cycles.
+// `gaps` and `stalls` are sets of cycles.
+export function run(simulation, { items, count }, gaps, stalls, least = 0) {
   const { pins, description } = simulation;
   const parts = [];
   let [accepted, quiet, cycles, moved, size] = [0, 0, 0, 0, 64];
+  const isGoing = (cycle) => quiet <= description.longest_gap || cycle < least;
   simulation.restart();
-  while (quiet <= description.longest_gap && cycles < MAX_CYCLES) {
+  while (isGoing(cycles) && cycles < MAX_CYCLES) {
     const side = (set) => Array.from({ length: size }, (_, n) => set.has(cycles + n));
     const rest = Object.fromEntries(simulation.inputs.map((pin) =>
       [pin.name, items[pin.name].slice(accepted * pin.widths.length,
         (accepted + size) * pin.widths.length)]));
     const { columns } = simulation.run(rest, side(gaps), side(stalls));
     let n = 0;
-    for (; n < size && quiet <= description.longest_gap; ++n) {
+    for (; n < size && isGoing(cycles + n); ++n) {
       const moves = (name) => columns[`${name}.valid`][n] && columns[`${name}.ready`][n];
       if (moves("i")) ++accepted;
       if (moves("i") || moves("o")) [quiet, moved] = [0, cycles + n];
@@ -55,7 +56,7 @@ export function run(simulation, { items, count }, gaps, stalls) {
     cycles += n;
     size = Math.min(4096, 2 * size);
   }
-  const shown = Math.min(cycles, moved + 1 + CYCLES_BEHIND);
+  const shown = Math.min(cycles, Math.max(least, moved + 1 + CYCLES_BEHIND));
   return new Trace(pins, parts, shown, accepted === count);
 }
 

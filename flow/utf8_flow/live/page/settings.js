@@ -12,6 +12,7 @@ export const INITIAL = {
   gaps: new Set(),
   stalls: new Set(),
   cycle: 0,
+  beside: "",  // the second design: "", "structure" (compact or pipelined), or "error-span"
   embed: "",  // if embedded in another page, the parts to show: "1" (all), "machine", "stages"
 };
 
@@ -93,7 +94,7 @@ function cyclesOf(ranges) {
 // The setting as the fragment of a link, after the #; defaults are left out.
 export function linkOf(setting) {
   const words = new URLSearchParams();
-  for (const name of ["component", ...RULES])
+  for (const name of ["component", ...RULES, "beside"])
     if (setting[name] !== INITIAL[name]) words.set(name, setting[name]);
   if (isLinked(setting)) words.set(setting.source.kind, setting.source.value);
   if (setting.gaps.size) words.set("gaps", rangesOf(setting.gaps));
@@ -127,6 +128,7 @@ export function settingOf(link, { profiles, designs, components }) {
   oneOf("profile", Object.keys(profiles));
   for (const rule of ["surrogates", "noncharacters"]) oneOf(rule, ["", "accept", "reject"]);
   oneOf("error-span", ["maximal-subpart", "whole-sequence"]);
+  oneOf("beside", ["", "structure", "error-span"]);
   for (const kind of ["text", "hex"])
     read(kind, (value) => { setting.source = { kind, value }; });
   for (const side of ["gaps", "stalls"])
@@ -144,6 +146,40 @@ export function entryFor(setting, { profiles, designs }) {
   const usual = profiles[setting.profile];
   return designs.find((entry) => entry.component === setting.component &&
     RULES.every((rule) => entry.rules[rule] === (setting[rule] || usual[rule]))) ?? null;
+}
+
+// The setting of the design beside that of a setting, or null if there is none.
+export function besideOf(setting, index) {
+  const { component, beside } = setting;
+  const other = {
+    structure: { component: component.startsWith("compact-")
+      ? component.slice("compact-".length) : `compact-${component}` },
+    "error-span": { "error-span": setting["error-span"] === "maximal-subpart"
+      ? "whole-sequence" : "maximal-subpart" },
+  }[beside];
+  const found = other && { ...setting, ...other };
+  return found && entryFor(found, index) ? found : null;
+}
+
+// The rules of a design, with the highest value of its profile.
+export const rulesOf = (entry, { profiles }) =>
+  ({ ...entry.rules, highest: profiles[entry.rules.profile].highest });
+
+// Maximum number of characters of the input in a command.
+const MAX_IN_COMMAND = 2000;
+
+// The command that simulates the same in a terminal. Control characters are given as bytes.
+export function commandOf(setting, entry, { bytes, isCodePoints }) {
+  const quoted = (value) => `'${value.replaceAll("'", "'\\''")}'`;
+  const { kind, value } = setting.source;
+  const isText = kind === "text" && !/[\0-\x1F]/.test(value);
+  const option = isText ? "--text" : isCodePoints ? "--code-points" : "--hex";
+  const input = isText ? value : bytes;
+  const words = ["utf8-hdl", "simulate", ...entry.options];
+  words.push(...(input.length > MAX_IN_COMMAND ? ["FILE"] : [option, quoted(input)]));
+  if (setting.gaps.size) words.push("--stall-input-cycles", rangesOf(setting.gaps));
+  if (setting.stalls.size) words.push("--stall-output-cycles", rangesOf(setting.stalls));
+  return words.join(" ");
 }
 
 // The setting, or the nearest setting for which this build has a design.

@@ -1,35 +1,16 @@
-// Draws one cycle of a run. Each function fills one element of the page.
+// Shows one cycle of a run. Each function fills one element of the page.
 
+import { bitsOf } from "./bits.js";
+import { make } from "./elements.js";
+import { hex, isDontCare, levelText, pinsOf } from "./pins.js";
+import { meaningOf } from "./sentence.js";
 import { hexOf } from "./settings.js";
 import { visible } from "./view.js";
 
-const SVG = "http://www.w3.org/2000/svg";
 const BYTES_SHOWN = 512;
 const TOKENS_SHOWN = 512;
 
-// Create an element with attributes and children.
-export function make(tag, attributes = {}, ...children) {
-  const isSvg = ["svg", "g", "path", "circle", "rect", "text", "line", "title"].includes(tag);
-  const element = isSvg ? document.createElementNS(SVG, tag) : document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes))
-    if (value === true) element.setAttribute(name, "");
-    else if (value !== undefined && value !== false) element.setAttribute(name, value);
-  element.append(...children);
-  return element;
-}
-
-const hex = (value) => value.toString(16).toUpperCase();
 const codePoint = (value) => `U+${hex(value).padStart(4, "0")}`;
-
-// Format the value of a pin: its name if it has one, else in hexadecimal; lane 0 first.
-export function levelText(pin, level) {
-  const digits = pin.widths[0] > 4 ? 2 : 1;
-  if (pin.widths.length > 1)
-    return pin.widths[0] === 1 ? [...level].join("") : hexOf(level, digits);
-  const name = pin.names[level];
-  const number = hex(level).padStart(digits, "0");
-  return name === undefined ? number : pin.name === "state" ? name : `${number} ${name}`;
-}
 
 // Show the input values around the cursor, coloured by token.
 export function showBytes(element, view, cycle) {
@@ -47,7 +28,7 @@ export function showBytes(element, view, cycle) {
       offset === accepted && "current", offset && owners[offset] !== owners[offset - 1] && "first"];
     return make("span", {
       class: classes.filter(Boolean).join(" "), "data-offset": offset, "data-token": owners[offset],
-      title: `offset ${offset}`,
+      "data-link": offset, title: `offset ${offset}`,
     }, hex(value).padStart(width, "0"));
   });
   element.replaceChildren(...shown);
@@ -64,18 +45,53 @@ function scrollTo(element, child) {
     element.scrollTop = (top + bottom - element.clientHeight) / 2;
 }
 
+const SEQUENCES_SHOWN = 16;
+
+// Show the bits of the sequences of this cycle's input, and of one before and one after them.
+export function showBits(element, view, cycle) {
+  const begin = view.accepted[cycle];
+  const end = begin + (view.sizes[view.items[cycle]] ?? 1);
+  const numbers = [begin, end - 1].map((offset) => view.numberOfSequence(offset));
+  const first = Math.max(0, numbers[0] - 1);
+  const shown = view.sequences.slice(first, Math.min(numbers[1] + 2, first + SEQUENCES_SHOWN));
+  element.replaceChildren(...shown.map((sequence) => sequenceElement(sequence, view, begin, end)));
+}
+
+function sequenceElement(sequence, view, begin, end) {
+  const { offset, bytes, length } = sequence;
+  const isByte = view.width === 2;
+  const byteElements = bytes.map((byte, n) => {
+    const at = isByte ? offset + n : offset;
+    const where = at < begin ? "" : at < end ? "current" : "waiting";
+    return byteElement(hexOf([byte]), bitsOf(byte), where, at);
+  });
+  for (let n = bytes.length; n < length; ++n)
+    byteElements.push(byteElement("··", ["10", "······"], "missing"));
+  const payload = bytes.map((byte) => bitsOf(byte)[1]).filter(Boolean);
+  return make("li", { "data-offset": offset },
+    make("div", { class: "sequence" }, ...byteElements),
+    make("span", { class: "payload" }, payload.join(" ")),
+    make("b", {}, meaningOf(sequence, view.rules)));
+}
+
+const byteElement = (name, [prefix, payload], where, at) => make("span", {
+  class: `byte ${where}`, "data-link": at,
+}, make("b", {}, name), make("span", {},
+  make("span", { class: "prefix" }, prefix), make("span", { class: "payload" }, payload)));
+
 // Show the tokens of the output so far.
-export function showTokens(element, { tokens }, cycle) {
+export function showTokens(element, view, cycle) {
+  const { tokens } = view;
   let count = tokens.length;
   while (count && tokens[count - 1].shown > cycle) --count;
   const begin = Math.max(0, count - TOKENS_SHOWN);
   const shown = tokens.slice(begin, count);
-  element.replaceChildren(...shown.map((token, n) => tokenElement(token, begin + n)));
+  element.replaceChildren(...shown.map((token, n) => tokenElement(token, begin + n, view)));
   element.lastElementChild?.classList.toggle("new", tokens[count - 1].shown === cycle);
   element.scrollTop = element.scrollHeight;
 }
 
-function tokenElement(token, number) {
+function tokenElement(token, number, view) {
   const { offset, length, kind } = token;
   const isCharacter = token.codePoint !== undefined;
   const text = token.text ?? hexOf(token.bytes);
@@ -84,18 +100,10 @@ function tokenElement(token, number) {
   return make("li", {
     class: `hue-${number % 4}${kind === "none" ? "" : " error"}`,
     "data-offset": offset, "data-length": length, "data-kind": kind, "data-text": text,
+    "data-link": view.isTraced && view.linkOf(offset, length),
   }, make("b", {}, isCharacter ? visible(text) : text),
   make("span", {}, about.filter(Boolean).join(" ")));
 }
-
-// The pins, without registers that are only observed like pins. A register may also be a pin.
-const pinsOf = (description) =>
-  description.pins.filter((pin) => pin.name === "state" || /^[io]\./.test(pin.name));
-
-// A payload pin is a don't care while `valid` is low.
-const isPayload = ({ name }) => /^[io]\.(?!valid|ready)/.test(name);
-const isDontCare = (pin, trace, cycle) =>
-  isPayload(pin) && !trace.isSet(`${pin.name[0]}.valid`, cycle);
 
 export function showPins(element, { trace, description }, cycle) {
   const pins = pinsOf(description);
@@ -103,7 +111,8 @@ export function showPins(element, { trace, description }, cycle) {
     const text = levelText(pin, trace.level(pin.name, cycle));
     const name = isDontCare(pin, trace, cycle) && "dont-care";
     return make("tr", { "data-pin": pin.name, class: name },
-      make("th", { scope: "row" }, pin.name), make("td", { class: "level" }, text));
+      make("th", { scope: "row" }, pin.name), make("td", { class: "level" }, text),
+      make("td", { class: "axi" }, pin.axi ?? ""));
   }));
 }
 
@@ -122,6 +131,7 @@ export function showStages(element, view, cycle) {
       make("summary", {}, what ?? "registers"), make("dl", {}, ...rows));
     return make("li", {
       "data-stage": short, "data-thing": thing, class: thing ? "full" : "empty",
+      "data-link": view.linkOfStage(stage, cycle),
     }, make("b", {}, short), stage.valid ? make("output", {}, thing || "–") : "", details);
   }));
   for (const details of focused ? element.querySelectorAll("details") : [])
@@ -139,107 +149,4 @@ function registerRows(register, trace, cycle) {
     const part = (whole >> BigInt(lowest)) & ((1n << BigInt(width)) - 1n);
     return row(`${register.name}.${name}`, hex(part));
   });
-}
-
-// Draw the state machine: states in a row, transitions as arcs between them.
-export function drawMachine(element, names, edges) {
-  const states = Object.entries(names);
-  const [gap, y] = [104, 94];
-  const place = new Map(states.map(([value], n) => [+value, 56 + gap * n]));
-  const arcs = [...edges].map((edge) => {
-    const [from, to] = edge.split(" ").map(Number);
-    const d = arc(place.get(from), place.get(to), y);
-    return make("path", { class: "edge", "data-edge": edge, d, "marker-end": "url(#arrow)" });
-  });
-  const nodes = states.map(([value, name]) => make("g", { "data-state": name, "data-value": value },
-    make("circle", { cx: place.get(+value), cy: y, r: 30 }),
-    make("text", { x: place.get(+value), y: y + 4 }, name)));
-  element.setAttribute("viewBox", `0 0 ${112 + gap * (states.length - 1)} ${2 * y}`);
-  element.replaceChildren(element.querySelector("defs"), ...arcs, ...nodes);
-}
-
-function arc(from, to, y) {
-  if (from === to) return `M${from - 12} ${y - 27} c-14 -34 38 -34 24 0`;
-  const [side, far] = [Math.sign(to - from), Math.abs(to - from)];
-  if (side > 0 && far < 105) return `M${from + 30} ${y} L${to - 33} ${y}`;
-  const height = Math.min(80, 22 + far / 6);
-  const [x1, x2, edge] = [from + 18 * side, to - 20 * side, y - 24 * side];
-  return `M${x1} ${edge} C${x1 + 20 * side} ${edge - height * side} ` +
-    `${x2 - 20 * side} ${edge - height * side} ${x2} ${edge - 3 * side}`;
-}
-
-export function showMachine(element, view, cycle) {
-  const { trace, stages } = view;
-  const state = trace.level("state", cycle);
-  for (const node of element.querySelectorAll("[data-state]"))
-    node.classList.toggle("current", +node.dataset.value === state);
-  const steps = stages.steps(cycle - 1);
-  const taken = steps && `${trace.level("state", cycle - 1)} ${state}`;
-  for (const edge of element.querySelectorAll(".edge"))
-    edge.classList.toggle("taken", edge.dataset.edge === taken);
-  const name = (level) => trace.pins.get("state").names[level] ?? `illegal ${level}`;
-  if (!steps) return `${name(state)}, no step`;
-  return [name(trace.level("state", cycle - 1)), "→", name(state), view.causeOf(cycle)].join(" ");
-}
-
-// Show the cycles around the cursor: one-bit pins as lines, other pins as boxes with their value.
-export function showWave(element, { trace, description }, cycle) {
-  const [left, step, height] = [104, 46, 26];
-  const width = Math.max(element.parentElement.clientWidth, 280);
-  const count = Math.min(trace.cycles, Math.max(4, Math.floor((width - left - 4) / step)));
-  const begin = Math.max(0, Math.min(cycle - Math.floor(count / 2), trace.cycles - count));
-  const rows = pinsOf(description);
-  const [x, whole] = [left + (cycle - begin) * step, height * (rows.length + 1)];
-  const parts = [make("rect", { class: "cursor", x, y: 0, width: step, height: whole })];
-  for (let n = 0; n < count; ++n) {
-    const place = { x: left + (n + 0.5) * step, y: 17, "data-goto": begin + n };
-    parts.push(make("text", { class: "time", ...place }, `${begin + n}`));
-  }
-  rows.forEach((pin, row) => {
-    const y = height * (row + 1);
-    const isLine = pin.widths.length === 1 && pin.widths[0] === 1;
-    parts.push(make("text", { class: "name", x: left - 8, y: y + 17 }, pin.name));
-    parts.push(...(isLine ? line : boxes)(pin, trace, begin, count, left, step, y));
-    if (["i.valid", "o.ready"].includes(pin.name))
-      for (let n = 0; n < count; ++n) parts.push(make("rect", {
-        class: "hit", "data-row": pin.name, "data-cycle": begin + n, x: left + n * step, y,
-        width: step, height }, make("title", {}, `stall here in cycle ${begin + n}`)));
-  });
-  element.setAttribute("viewBox", `0 0 ${left + count * step + 4} ${whole}`);
-  element.setAttribute("width", left + count * step + 4);
-  element.setAttribute("height", whole);
-  element.replaceChildren(...parts);
-}
-
-function line(pin, trace, begin, count, left, step, y) {
-  let path = "";
-  for (let n = 0, isDrawn = false; n < count; ++n) {
-    const wasDrawn = isDrawn;
-    isDrawn = !isDontCare(pin, trace, begin + n);
-    const level = y + (trace.level(pin.name, begin + n) ? 5 : 21);
-    if (isDrawn) path +=
-      `${wasDrawn ? "L" : "M"}${left + n * step} ${level} L${left + (n + 1) * step} ${level} `;
-  }
-  return [make("path", { class: "line", "data-pin": pin.name, d: path })];
-}
-
-// A transfer ends the box of a payload, so a box over several cycles shows a stall.
-function boxes(pin, trace, begin, count, left, step, y) {
-  const found = [];
-  const shown = (at) =>
-    (isDontCare(pin, trace, at) ? null : levelText(pin, trace.level(pin.name, at)));
-  const ends = (at) => isPayload(pin) && trace.isSet(`${pin.name[0]}.ready`, at);
-  for (let n = 0, to; n < count; n = to) {
-    const text = shown(begin + n);
-    for (to = n + 1; to < count && shown(begin + to) === text && !ends(begin + to - 1);) ++to;
-    if (text === null) continue;
-    const [x, wide] = [left + n * step, (to - n) * step];
-    const most = Math.floor((wide - 6) / 6.6);
-    const box = { x: x + 1, y: y + 4, width: wide - 2, height: 18, rx: 3 };
-    found.push(make("rect", { class: "box", ...box }),
-      make("text", { class: "value", x: x + wide / 2, y: y + 17 },
-        text.length > most ? `${text.slice(0, Math.max(1, most - 1))}…` : text,
-        make("title", {}, text)));
-  }
-  return found;
 }

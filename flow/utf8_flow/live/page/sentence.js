@@ -1,0 +1,87 @@
+// Says in one sentence what happens in a cycle, and how two designs differ.
+
+import { kindOf } from "./bits.js";
+import { hexOf } from "./settings.js";
+import { visible } from "./view.js";
+
+const NUMBERS = ["no", "one", "two", "three", "four", "five", "six", "seven"];
+
+// For example "82 is accepted: NEED_2 to NEED_1; no token, one byte is missing."
+export function sentenceOf(view, cycle) {
+  const step = stepText(view, cycle);
+  const parts = [`${inputText(view, cycle)}${step}`, `${outputText(view, cycle)}`];
+  return `${parts.join("; ")}${step && missingText(view, view.stepItem(cycle))}.`;
+}
+
+function inputText(view, cycle) {
+  const item = view.items[cycle];
+  if (item === view.sizes.length) return "The input is at its end";
+  const name = view.nameOfItem(item);
+  if (!view.trace.isSet("i.valid", cycle)) return "The input stalls";
+  return view.trace.isSet("i.ready", cycle)
+    ? `${name} is accepted` : `${name} waits, because i.ready is low`;
+}
+
+// The transition of the state machine at the end of the cycle. In a pipeline, its cause is an
+// earlier input.
+function stepText(view, cycle) {
+  if (!view.stages.steps(cycle)) return "";
+  const [from, to] = [view.stateName(cycle), view.stateName(cycle + 1)];
+  const item = view.stepItem(cycle);
+  const isThisInput = item === view.items[cycle] && view.items[cycle + 1] > item;
+  const cause = isThisInput || item < 0 ? "" : `; on ${view.nameOfItem(item)}`;
+  return `${cause}: ${from === to ? `${from} stays` : `${from} to ${to}`}`;
+}
+
+function outputText(view, cycle) {
+  const { trace } = view;
+  const noun = view.outputNoun;
+  if (!trace.isSet("o.valid", cycle)) return `no ${noun}`;
+  const name = view.nameOfOutput(view.outputs[cycle]);
+  const shown = noun === "beat" ? name : `${noun} ${name}`;
+  return trace.isSet("o.ready", cycle) ? `${shown} is taken`
+    : `${shown} waits, because o.ready is low`;
+}
+
+// How many bytes the sequence still needs after an input, if a character can still come of it.
+function missingText(view, item) {
+  const sequence = view.sequenceAt(view.begins[item]);
+  if (view.sizes[item] !== 1 || !sequence || view.outputNoun !== "token") return "";
+  const count = view.begins[item] - sequence.offset + 1;
+  const missing = sequence.length - count;
+  const isCut = count === sequence.bytes.length && view.ends.has(sequence.offset + count);
+  if (isCut || kindOf(sequence.bytes.slice(0, count), view.rules) !== "truncated") return "";
+  return `, ${NUMBERS[missing]} ${missing === 1 ? "byte is" : "bytes are"} missing`;
+}
+
+// Where the tokens of two designs differ, and when each outputs the first one.
+export function differenceOf(one, other) {
+  const fields = ({ offset, length, kind, codePoint, text }) =>
+    [offset, length, kind, Number(codePoint ?? 0), text].join();
+  const at = one.tokens.findIndex((token, n) =>
+    !other.tokens[n] || fields(token) !== fields(other.tokens[n]));
+  const shown = ({ tokens: [token], title }) => `${token ? `in cycle ${token.shown}` : "never"} (${title})`;
+  const times = `The first one is out ${shown(one)} and ${shown(other)}.`;
+  if (at < 0 && one.tokens.length === other.tokens.length)
+    return `Both designs output the same tokens. ${times}`;
+  const offset = one.tokens[at]?.offset ?? other.tokens[one.tokens.length].offset;
+  return `The tokens differ from offset ${offset}. ${times}`;
+}
+
+// What the bytes of a sequence mean, by the rules of UTF-8.
+export function meaningOf({ bytes, length, value }, rules) {
+  const kind = kindOf(bytes, rules);
+  const name = `U+${hexOf([value], 4)}`;
+  const meaning = {
+    none: () => `${name} ${value > 0x10FFFF || (value & 0x1FF800) === 0xD800 ? ""
+      : visible(String.fromCodePoint(value))}`,
+    "unexpected-continuation": () => "no lead byte announces it",
+    "invalid-byte": () => "begins no sequence of this profile",
+    overlong: () => `${bytes.length === length ? name : "its value"} has a shorter form`,
+    surrogate: () => `${bytes.length === length ? name : "its value"} is a surrogate`,
+    "out-of-range": () => `above U+${hexOf([rules.highest], 4)}`,
+    truncated: () => `${bytes.length} of ${length} bytes`,
+    noncharacter: () => name,
+  }[kind]();
+  return kind === "none" ? meaning.trim() : `${kind}: ${meaning}`;
+}

@@ -38,6 +38,14 @@ return Array.from({ length: +scrub.max + 1 }, (_, cycle) => {
     [pin.dataset.pin, pin.querySelector(".level").textContent]));
 });
 """
+READ_TEXT = """
+const scrub = document.getElementById("scrub");
+return Array.from({ length: +scrub.max + 1 }, (_, cycle) => {
+  scrub.value = cycle;
+  scrub.dispatchEvent(new Event("input"));
+  return document.querySelector(arguments[0]).textContent;
+});
+"""
 DROP = """
 const [name, bytes] = arguments, files = new DataTransfer();
 files.items.add(new File([Uint8Array.from(bytes)], name));
@@ -170,6 +178,10 @@ class LivePage:
     def pins(self) -> list[dict[str, str]]:
         """The levels of the pins in each cycle, as the page shows them."""
         return self.script(READ_PINS)
+
+    def texts(self, selector: str) -> list[str]:
+        """The text of an element in each cycle."""
+        return self.script(READ_TEXT, selector)
 
     def agrees(self) -> str:
         return self.element("#opinion").get_attribute("data-agrees")

@@ -5,9 +5,11 @@ import json
 import os
 import random
 import re
+import shlex
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -16,8 +18,9 @@ from urllib.parse import urlencode
 import numpy as np
 import pytest
 
+from command import told
 from hostile import EVERY_BYTE, HOSTILE, LEADS, TEXTS
-from live_page import BROWSER, DRIVER, Keys, LivePage, WebElement, browser, served
+from live_page import BROWSER, DRIVER, ActionChains, Keys, LivePage, WebElement, browser, served
 from naive import naive_tokens
 from needs import needs
 from reference import ref_tokens
@@ -25,7 +28,7 @@ from rtl import ALL_RULES, broken
 from samples import is_quick
 from utf8_flow.live import build
 from utf8_flow.live.wasm import COMPILER, write_page_module
-from utf8_hdl import EXTENDED, UNICODE, CompactDecoder, Decoder, Encoder
+from utf8_hdl import EXTENDED, UNICODE, CompactDecoder, Decoder, Encoder, ErrorSpan
 from utf8_sim import FixedStalls, Trace
 from utf8_sim.campaign import boundary_encodings
 from utf8_sim.engines.amaranth import AmaranthEngine
@@ -895,6 +898,231 @@ def test_theme_of_the_documentation_is_used(page, folder):
                 page.wait_for(lambda colour=colour: page.script(BACKGROUND) == colour)
     finally:
         page.script("localStorage.clear()")
+
+
+ISSUE = "E2 82 41 42 E2 82 AC"
+MISSING_BYTES = {f"{word} byte": n for n, word in enumerate(("one", "two", "three"), start=1)}
+
+
+def test_sentence_of_a_cycle(page):
+    page.open(link(hex=ISSUE))
+    sentences = page.texts("#sentence")
+    whole = "E2 is accepted; on E2: START to NEED_2; no token, two bytes are missing."
+    assert sentences[5] == whole
+    assert sentences[9].endswith(
+        "START to NEED_2, two bytes are missing; token truncated is taken."
+    )
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("component", DECODERS)
+def test_sentences_agree_with_simulator(page, component):
+    stalls = {"gaps": {3}, "stalls": {9, 10, 11}}
+    given = {side: ",".join(map(str, sorted(cycles))) for side, cycles in stalls.items()}
+    design = DECODERS[component]
+    page.open(link(component=component, hex=CUT_SHORT.hex(), **given))
+    sentences = page.texts("#sentence")
+    states = {state.value: state.name for state in design.State}
+    cycles = simulated(design, CUT_SHORT, **stalls)
+    counted = 0
+    for said, now, then in zip(sentences[:-1], cycles, cycles[1:], strict=False):
+        is_accepted = bool(now["i.valid"] and now["i.ready"])
+        assert said.startswith(f"{now['i.data']:02X} is accepted") == is_accepted
+        assert ("no token" in said) == (not now["o.valid"])
+        assert ("is taken" in said) == bool(now["o.valid"] and now["o.ready"])
+        before, after = states[now["state"]], states[then["state"]]
+        assert (f"{before} to {after}" in said) == (before != after)
+        if after not in (before, "HELD"):
+            missing = next((n for text, n in MISSING_BYTES.items() if text in said), 0)
+            assert missing == int(after.removeprefix("NEED_").replace("START", "0"))
+            counted += missing > 0
+    assert counted > 3
+
+
+BITS = """
+return [...document.querySelectorAll("#bits li")].map((item) => [
+  [...item.querySelectorAll(".byte")].map((byte) =>
+    ["b", ".prefix", ".payload"].map((part) => byte.querySelector(part).textContent)),
+  item.lastElementChild.textContent]);
+"""
+
+
+@pytest.mark.long
+def test_bits_are_assembled(page):
+    text = "A©≠😀"
+    page.open(link(component="compact-decoder", text=text))
+    found = {}
+    for cycle in range(int(page.said("#cycles"))):
+        page.scrub(cycle)
+        found |= {meaning: value for value, meaning in page.script(BITS)}
+    assert [meaning[-1] for meaning in found] == list(text)
+    for character, (meaning, sequence) in zip(text, found.items(), strict=True):
+        assert meaning == f"U+{ord(character):04X} {character}"
+        assert bytes(int(byte[0], 16) for byte in sequence) == character.encode()
+        assert all(f"{int(name, 16):08b}" == a + b for name, a, b in sequence)
+        assert int("".join(payload for _, _, payload in sequence), 2) == ord(character)
+
+
+@pytest.mark.long
+def test_buttons_find_tokens_and_states(page):
+    page.open(link(hex=ISSUE))
+    cycles = simulated(Decoder(), bytes.fromhex(ISSUE))
+    last = int(page.said("#cycles"))
+    pairs = list(zip(range(1, last + 1), cycles, cycles[1:], strict=False))
+    tokens = [
+        n for n, was, now in pairs if now["o.valid"] and (not was["o.valid"] or was["o.ready"])
+    ]
+    states = [n for n, was, now in pairs if now["state"] != was["state"]]
+    for button, expected in (("#next-token", tokens), ("#next-state", states)):
+        page.click("#first")
+        seen = []
+        for _ in expected:
+            page.click(button)
+            seen.append(page.cycle)
+        assert seen == expected
+        page.click(button)
+        assert is_one_sentence(page.said("#message"))
+
+
+LINKED = "return [...document.querySelectorAll(arguments[0])].map((part) => part.dataset.link)"
+
+
+@pytest.mark.long
+def test_pointer_links_byte_stage_token_and_wave(page):
+    page.open(link(hex="41 E2 82 AC 42"))
+    page.click("#next-token", "#next-token")
+    assert page.tokens()[-1]["text"] == "€"
+    ActionChains(page.driver).move_to_element(page.elements("#tokens li")[-1]).perform()
+    assert page.script(LINKED, "#bytes .linked") == ["1", "2", "3"]
+    assert page.script(LINKED, "#tokens .linked") == ["1 2 3"]
+    assert "1 2 3" in page.script(LINKED, "#wave .linked")
+    ActionChains(page.driver).move_to_element(page.element("#bytes [data-offset='4']")).perform()
+    assert page.script(LINKED, "#bytes .linked") == ["4"]
+    assert set(page.script(LINKED, "#stages .linked")) == {"4"}
+
+
+@pytest.mark.long
+def test_two_designs_share_bytes_and_cursor(page):
+    stalls = {"stalls": {5, 6}}
+    page.open(link(hex=ISSUE, stalls="5,6", beside="structure", cycle=4))
+    assert page.data("#panes .machine .current")[1]["state"] == "HELD"
+    assert "same tokens" in page.said("#difference")
+    expected = simulated(CompactDecoder(), bytes.fromhex(ISSUE), **stalls)
+    names = [row["pin"] for row in page.data(".pane:nth-child(2) .pins [data-pin]")]
+    for cycle in (0, 4, 6, 8, 11):
+        page.scrub(cycle)
+        shown = [level.text for level in page.elements(".pane:nth-child(2) .pins .level")]
+        assert levels(CompactDecoder(), dict(zip(names, shown, strict=True))) == expected[cycle]
+    page.choose("#beside", "")
+    assert len(page.elements(".pane")) == 1
+
+
+@pytest.mark.long
+def test_waveform_is_zoomed_and_moved(page):
+    page.open(link(hex="41" * 200, cycle=100))
+
+    def look() -> list[int]:
+        wave = page.element("#wave")
+        return [int(wave.get_attribute(f"data-{name}")) for name in ("begin", "count")]
+
+    begin, count = look()
+    assert begin < 100 < begin + count
+    page.click("[data-wave=out]")
+    assert look()[1] > 1.5 * count
+    page.click("[data-wave=in]", "[data-wave=later]")
+    assert look() == [begin + round(count / 2), count]
+    page.click("[data-wave=cursor]")
+    assert look() == [begin, count]
+    ActionChains(page.driver).drag_and_drop_by_offset(page.element("#wave"), -200, 0).perform()
+    assert look()[0] > begin
+    assert page.cycle == 100
+    assert "gaps" not in page.script("return location.hash")
+    page.click("#step")
+    assert look() == [begin + 1, count]
+
+
+SAVE = "URL.createObjectURL = (blob) => { window.saved = blob.text(); return '#'; };"
+SAVED = "saved.then(arguments[0])"
+
+
+@pytest.mark.long
+def test_vcd_equals_simulator(page, tmp_path):
+    page.open(link(hex=ISSUE, stalls="9"))
+    page.script(SAVE)
+    page.click("[data-wave=vcd]")
+    text = page.driver.execute_async_script(SAVED)
+    names, now, rows, time = {}, {}, [], None
+    for line in text.splitlines():
+        words = line.split()
+        if line.startswith("$var"):
+            names[words[3]] = words[4]
+        elif line.startswith("#"):
+            if time is not None and time % 10 == 0:
+                rows.append(dict(now))
+            time = int(line[1:])
+        elif time is not None:
+            value, name = (words[0][1:], words[1]) if line[0] == "b" else (line[0], line[1:])
+            now[names[name]] = int(value, 2)
+    expected = simulated(Decoder(), bytes.fromhex(ISSUE), stalls={9})
+    assert len(rows) == int(page.said("#cycles")) + 1
+    for row, cycle in zip(rows, expected, strict=False):
+        assert {name: row[name.replace(".", "_")] for name in cycle} == cycle
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "given", [{"hex": ISSUE}, {"component": "compact-decoder", "text": "it's €", "stalls": "4-6"}]
+)
+def test_command_simulates_the_same(page, given):
+    page.open(link(**given))
+    program, command, *words = shlex.split(page.said("#command"))
+    assert (program, command) == ("utf8-hdl", "simulate")
+    tokens = [(t["offset"], t["length"], t["error"] or "none") for t in told(*words)]
+    assert tokens == spans(page.all_tokens())
+    assert ("--stall-output-cycles" in words) == ("stalls" in given)
+
+
+@pytest.mark.long
+def test_control_bar_stays_in_view_on_a_telephone(page):
+    with looked_at(page, "light", TELEPHONE):
+        page.open(link(hex=ISSUE))
+        page.script("scrollTo(0, document.documentElement.scrollHeight)")
+        assert page.element("#control").location["y"] > TELEPHONE[1]
+        assert (
+            page.script("return document.querySelector('#control').getBoundingClientRect().top")
+            == 0
+        )
+        page.click("#step")
+        assert page.cycle == 1
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("size", [SIZE, TELEPHONE])
+def test_variants_can_be_read_and_compared(driver, tmp_path, monkeypatch, size):
+    """Both error spans, and the state machine of sequences of eight bytes."""
+    rules = [UNICODE, replace(UNICODE, error_span=ErrorSpan.WHOLE_SEQUENCE), EXTENDED]
+    monkeypatch.setattr(build, "SPECS", {"compact-decoder": build.SPECS["compact-decoder"]})
+    monkeypatch.setattr(build, "specs_of", lambda plain, _: map(plain.under, rules))
+    build.write_page(tmp_path, "all")
+    scale = """
+    const svg = document.querySelector("#machine");
+    return [svg.getBoundingClientRect().width / svg.viewBox.baseVal.width,
+      svg.querySelectorAll("circle").length];
+    """
+    with served(tmp_path) as address, looked_at(page := LivePage(driver, address), "light", size):
+        page.open(link(component="compact-decoder", hex="E08080", beside="error-span"))
+        page.click("#last")
+        assert len(page.data("#tokens [data-offset]")) == 3
+        assert len(page.data(".pane:nth-child(2) .tokens [data-offset]")) == 1
+        assert "differ from offset 0" in page.said("#difference")
+        page.open(link(component="compact-decoder", profile="extended", hex="FE8280 41", cycle=4))
+        assert page.script(scale) == [1, len(CompactDecoder(EXTENDED).State)]
+        visible = "return getComputedStyle(document.querySelector(arguments[0])).visibility"
+        assert page.script(visible, "#machine .rare:not(.taken, .next)") == "hidden"
+        steps = page.texts("#sentence")
+        page.scrub(next(n for n, said in enumerate(steps) if "NEED_4 to HELD" in said))
+        assert page.script(visible, "#machine .rare.next") == "visible"
+        assert page.complaints() == []
 
 
 @pytest.mark.long

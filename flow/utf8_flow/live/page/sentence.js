@@ -6,11 +6,14 @@ import { visible } from "./view.js";
 
 const NUMBERS = ["no", "one", "two", "three", "four", "five", "six", "seven"];
 
-// For example "82 is accepted: NEED_2 to NEED_1; no token, one byte is missing."
+// For example "82 is accepted: NEED_2 to NEED_1; no token, one byte is missing." The missing bytes
+// belong to the step, so they are named there if a token of earlier bytes is at the output.
 export function sentenceOf(view, cycle) {
   const step = stepText(view, cycle);
-  const parts = [`${inputText(view, cycle)}${step}`, `${outputText(view, cycle)}`];
-  return `${parts.join("; ")}${step && missingText(view, view.stepItem(cycle))}.`;
+  const missing = step && missingText(view, view.stepItem(cycle));
+  const output = outputText(view, cycle);
+  const rest = output === "no token" ? `; ${output}${missing}` : `${missing}; ${output}`;
+  return `${inputText(view, cycle)}${step}${rest}.`;
 }
 
 function inputText(view, cycle) {

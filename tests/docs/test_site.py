@@ -243,7 +243,7 @@ return done && !done.startsWith("Searching") && found.map((link) => link.getAttr
 @pytest.mark.long
 @needs_sphinx
 @needs_browser
-@pytest.mark.parametrize("word", ["credit", "transcoder"])
+@pytest.mark.parametrize("word", ["latency", "transcoder"])
 def test_search_finds_guides_before_data_sheets_and_changelog(driver, address, word):
     driver.get(f"{address}search.html?q={word}")
     found = wait_for(driver, RESULTS)

@@ -190,7 +190,9 @@ def test_state_that_reset_leaves_is_found(folder):
     good, bad = "if (rst) state <= STATE_START;\n    else if (step)", "if (step)"
     assert text.count(good) == 1
     Path("core.v").write_text(text.replace(good, bad))
-    _, rows = conform("core.v", "--top", "utf8_compact_decoder", "--rule", "reset")
+    result, rows = conform("core.v", "--top", "utf8_compact_decoder", "--rule", "reset")
+    assert result.status == 1
+    assert [*rows] == ["reset"]
     assert rows["reset"]["note"].startswith("after C2 without an end, and a reset")
 
 
@@ -257,7 +259,8 @@ def test_a_rule_is_not_blamed_for_the_texts_of_another(folder):
     """A core that encodes surrogates: they are in no text of `every-character`."""
     words = ["--component", "encoder", "--surrogates", "accept"]
     assert run("generate", *words, "-o", "core.v").status == 0
-    _, rows = conform("core.v", *ENCODER)
+    result, rows = conform("core.v", *ENCODER)
+    assert result.status == 1
     assert "boundary-code-points" in failed(rows)
     assert rows["every-character"]["verdict"] == "pass"
     result = run("conform", "core.v", *ENCODER, "--code-points", "D800")

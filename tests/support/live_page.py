@@ -29,23 +29,20 @@ const [scrub, cycle] = arguments;
 scrub.value = cycle;
 scrub.dispatchEvent(new Event("input"));
 """
-READ_PINS = """
-const scrub = document.getElementById("scrub");
+READ = """
+const [code, ...more] = arguments;
+const [scrub, read] = [document.getElementById("scrub"), new Function(code)];
 return Array.from({ length: +scrub.max + 1 }, (_, cycle) => {
   scrub.value = cycle;
   scrub.dispatchEvent(new Event("input"));
-  return Object.fromEntries([...document.querySelectorAll("#pins [data-pin]")].map((pin) =>
-    [pin.dataset.pin, pin.querySelector(".level").textContent]));
+  return read(...more);
 });
 """
-READ_TEXT = """
-const scrub = document.getElementById("scrub");
-return Array.from({ length: +scrub.max + 1 }, (_, cycle) => {
-  scrub.value = cycle;
-  scrub.dispatchEvent(new Event("input"));
-  return document.querySelector(arguments[0]).textContent;
-});
+PINS = """
+return Object.fromEntries([...document.querySelectorAll("#pins [data-pin]")].map((pin) =>
+  [pin.dataset.pin, pin.querySelector(".level").textContent]));
 """
+TEXT = "return document.querySelector(arguments[0]).textContent"
 DROP = """
 const [name, bytes] = arguments, files = new DataTransfer();
 files.items.add(new File([Uint8Array.from(bytes)], name));
@@ -177,11 +174,11 @@ class LivePage:
 
     def pins(self) -> list[dict[str, str]]:
         """The levels of the pins in each cycle, as the page shows them."""
-        return self.script(READ_PINS)
+        return self.script(READ, PINS)
 
     def texts(self, selector: str) -> list[str]:
         """The text of an element in each cycle."""
-        return self.script(READ_TEXT, selector)
+        return self.script(READ, TEXT, selector)
 
     def agrees(self) -> str:
         return self.element("#opinion").get_attribute("data-agrees")

@@ -876,7 +876,7 @@ def test_frame_has_the_height_of_its_page(page, folder, setting, size):
             page.scrub(cycle)
             page.wait_for(lambda: page.script(f"{heights} return scrollHeight === clientHeight"))
             empty = "return innerHeight - document.body.getBoundingClientRect().height"
-            assert page.script(empty) < 200  # it does not shrink in steps
+            assert page.script(empty) < 120  # it does not shrink in steps
 
 
 @pytest.mark.long

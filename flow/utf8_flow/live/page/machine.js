@@ -18,7 +18,7 @@ export function drawMachine(element, names, edges) {
   const lengthOf = ({ gap }) => 2 * (RADIUS + 26) + gap * (states.length - 1);
   const isColumn = lengthOf(ROW) > element.parentElement.clientWidth;
   const shape = isColumn ? COLUMN : ROW;
-  const at = (along, across) => (isColumn ? `${across} ${along}` : `${along} ${across}`);
+  const at = (along, across) => (isColumn ? [across, along] : [along, across]);
   const along = (value) => RADIUS + 26 + shape.gap * numberOf.get(value);
   const hides = states.length > MAX_STATES_WITH_ALL_EDGES;
   const arcs = [...edges].map((edge) => {
@@ -31,11 +31,11 @@ export function drawMachine(element, names, edges) {
     });
   });
   const nodes = states.map(([value, name]) => {
-    const [x, y] = at(along(+value), shape.middle).split(" ");
+    const [x, y] = at(along(+value), shape.middle);
     return make("g", { "data-state": name, "data-value": value },
-      make("circle", { cx: x, cy: y, r: RADIUS }), make("text", { x, y: +y + 4 }, name));
+      make("circle", { cx: x, cy: y, r: RADIUS }), make("text", { x, y: y + 4 }, name));
   });
-  const [width, height] = at(lengthOf(shape), 2 * shape.middle).split(" ");
+  const [width, height] = at(lengthOf(shape), 2 * shape.middle);
   element.dataset.hides = hides;
   element.setAttribute("viewBox", `0 0 ${width} ${height}`);
   element.setAttribute("width", width);

@@ -317,6 +317,9 @@ const WAVE_ACTIONS = {
   vcd: (_, shown) => download(`${shown.entry.component}.vcd`, vcdOf(shown)),
 };
 
+const copy = (text, refused, ...copied) => navigator.clipboard?.writeText(text).then(
+  () => say("note", ...copied), () => say("note", refused));
+
 function download(name, text) {
   const link = make("a", { href: URL.createObjectURL(new Blob([text])), download: name });
   link.click();
@@ -366,13 +369,10 @@ function listen() {
     gap: () => toggle("gaps", setting.cycle),
     stall: () => toggle("stalls", setting.cycle),
     "clear-stalls": () => apply({ gaps: new Set(), stalls: new Set() }),
-    link: () => navigator.clipboard?.writeText(location.href).then(
-      () => say("note", "The link is copied.",
-        !isLinked(setting) && "The input is too long to be part of it."),
-      () => say("note", "The address of this page is the link.")),
-    "copy-command": () => navigator.clipboard?.writeText($("command").textContent).then(
-      () => say("note", "The command is copied."),
-      () => say("note", "The browser does not allow copying.")),
+    link: () => copy(location.href, "The address of this page is the link.", "The link is copied.",
+      !isLinked(setting) && "The input is too long to be part of it."),
+    "copy-command": () => copy($("command").textContent, "The browser does not allow copying.",
+      "The command is copied."),
     retry: () => retry(),
   };
   for (const [id, action] of Object.entries(actions)) $(id).addEventListener("click", action);

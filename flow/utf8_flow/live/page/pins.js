@@ -3,6 +3,7 @@
 import { hexOf } from "./settings.js";
 
 export const hex = (value) => value.toString(16).toUpperCase();
+export const codePoint = (value) => `U+${hex(value).padStart(4, "0")}`;
 
 // Format the value of a pin: its name if it has one, else in hexadecimal; lane 0 first.
 export function levelText(pin, level) {

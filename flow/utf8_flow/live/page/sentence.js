@@ -1,7 +1,7 @@
 // Says in one sentence what happens in a cycle, and how two designs differ.
 
 import { kindOf } from "./bits.js";
-import { hexOf } from "./settings.js";
+import { codePoint } from "./pins.js";
 import { visible } from "./view.js";
 
 const NUMBERS = ["no", "one", "two", "three", "four", "five", "six", "seven"];
@@ -74,7 +74,7 @@ export function differenceOf(one, other) {
 // What the bytes of a sequence mean, by the rules of UTF-8.
 export function meaningOf({ bytes, length, value }, rules) {
   const kind = kindOf(bytes, rules);
-  const name = `U+${hexOf([value], 4)}`;
+  const name = codePoint(value);
   const meaning = {
     none: () => `${name} ${value > 0x10FFFF || (value & 0x1FF800) === 0xD800 ? ""
       : visible(String.fromCodePoint(value))}`,
@@ -82,7 +82,7 @@ export function meaningOf({ bytes, length, value }, rules) {
     "invalid-byte": () => "begins no sequence of this profile",
     overlong: () => `${bytes.length === length ? name : "its value"} has a shorter form`,
     surrogate: () => `${bytes.length === length ? name : "its value"} is a surrogate`,
-    "out-of-range": () => `above U+${hexOf([rules.highest], 4)}`,
+    "out-of-range": () => `above ${codePoint(rules.highest)}`,
     truncated: () => `${bytes.length} of ${length} bytes`,
     noncharacter: () => name,
   }[kind]();

@@ -2,15 +2,13 @@
 
 import { bitsOf } from "./bits.js";
 import { make } from "./elements.js";
-import { hex, isDontCare, levelText, pinsOf } from "./pins.js";
+import { codePoint, hex, isDontCare, levelText, pinsOf } from "./pins.js";
 import { meaningOf } from "./sentence.js";
 import { hexOf } from "./settings.js";
 import { visible } from "./view.js";
 
 const BYTES_SHOWN = 512;
 const TOKENS_SHOWN = 512;
-
-const codePoint = (value) => `U+${hex(value).padStart(4, "0")}`;
 
 // Show the input values around the cursor, coloured by token.
 export function showBytes(element, view, cycle) {
@@ -55,6 +53,8 @@ export function showBits(element, view, cycle) {
   const first = Math.max(0, numbers[0] - 1);
   const shown = view.sequences.slice(first, Math.min(numbers[1] + 2, first + SEQUENCES_SHOWN));
   element.replaceChildren(...shown.map((sequence) => sequenceElement(sequence, view, begin, end)));
+  const now = element.querySelector("li:has(.current)");
+  if (now) element.scrollLeft = now.offsetLeft - element.firstElementChild.offsetLeft;
 }
 
 function sequenceElement(sequence, view, begin, end) {

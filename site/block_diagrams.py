@@ -10,6 +10,7 @@ from textwrap import wrap
 from typing import NamedTuple
 
 from utf8_hdl import CompactDecoder, CompactEncoder, Decoder, Encoder, Validator, WideDecoder
+from utf8_sim.tools.files import open_output
 
 VERILOG = Path(__file__).parents[1] / "verilog"
 
@@ -309,7 +310,8 @@ FIGURES: dict[str, Callable[[], Drawing]] = {
 def main() -> None:
     """Write all figures into the folder that the argument names."""
     for name, draw in FIGURES.items():
-        Path(sys.argv[1], f"{name}.svg").write_text(draw().svg(), encoding="utf-8")
+        with open_output(str(Path(sys.argv[1], f"{name}.svg"))) as file:
+            file.write(draw().svg())
 
 
 if __name__ == "__main__":

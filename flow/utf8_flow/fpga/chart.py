@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from utf8_sim.tools.files import open_output
 from utf8_sim.tools.words import plural
 from utf8_sim.waves.diagram import DARK_MODE
 
@@ -45,9 +46,10 @@ STYLE = {
 }
 
 NARROW = 6
-"""Width in inches of a figure that is shown on a telephone, too; with text of this many points:"""
+"""Width in inches of a figure that a telephone must show as well."""
 
 LARGE_TEXT = 13
+"""Size in points of the text in such a figure."""
 
 
 def chart(results: dict[str, Any]) -> str:
@@ -152,4 +154,5 @@ def _figure(results: dict[str, Any]) -> Any:
 
 if __name__ == "__main__":
     for file in map(Path, sys.argv[1:]):
-        file.with_suffix(".svg").write_text(chart(json.loads(file.read_text())))
+        with open_output(str(file.with_suffix(".svg"))) as out:
+            out.write(chart(json.loads(file.read_text(encoding="utf-8"))))

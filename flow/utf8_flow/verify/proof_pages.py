@@ -75,9 +75,10 @@ def _claim(results: Results, specs: list[DesignSpec], claim: str) -> str:
 def wide(results: Results, lanes: int = WIDE) -> list[str]:
     """The state of every proof with a number of lanes, in one sentence and a table in Markdown."""
     specs = [spec for spec in shown_designs(results) if spec.lanes == lanes]
-    rows = [(spec.label, *_by_state(results, spec)) for spec in specs]
+    found = {spec.label: _by_state(results, spec) for spec in specs}
     every = sum(len(digests(spec)) for spec in specs)
-    proved = sum(len(_in_state(results, spec, NOW)) for spec in specs)
+    proved = sum(len(names[NOW]) for names in found.values())
+    rows = [(label, *_cells(names)) for label, names in found.items()]
     sentence = (
         f"With {lanes} lanes in `{UNICODE.name}`, {proved} of {every} properties of "
         f"{len(specs)} designs are proved for the code of this version."
@@ -85,20 +86,20 @@ def wide(results: Results, lanes: int = WIDE) -> list[str]:
     return [sentence, "", *table([("design", *STATES), *rows])]
 
 
-def _by_state(results: Results, spec: DesignSpec) -> list[str]:
+def _by_state(results: Results, spec: DesignSpec) -> list[list[str]]:
+    """The properties of a design in each state."""
+    found: list[list[str]] = [[] for _ in STATES]
+    for name in digests(spec):
+        found[state_of(results, spec, UNICODE.name, name)[0]].append(name)
+    return found
+
+
+def _cells(found: list[list[str]]) -> list[str]:
     """The names of the properties in each state; of many that were not tried, the number."""
-    found = [_in_state(results, spec, state) for state in range(len(STATES))]
     cells = [", ".join(f"`{name}`" for name in names) or DASH for names in found]
     if len(found[UNTRIED]) >= MANY:
         cells[UNTRIED] = f"the other {len(found[UNTRIED])}"
     return cells
-
-
-def _in_state(results: Results, spec: DesignSpec, state: int) -> list[str]:
-    """The properties of a design in a state."""
-    return [
-        name for name in digests(spec) if state_of(results, spec, UNICODE.name, name)[0] == state
-    ]
 
 
 def properties(results: Results) -> list[str]:

@@ -34,8 +34,8 @@ export function encoded(value) {
   return length < 1 ? [] : [length === 1 ? value : (0xFF00 >> length) % 256 + value, ...bytes];
 }
 
-// Split texts into sequences: a lead byte, and the continuation bytes that it announces, as far as
-// they are present. `offset` is that of the first byte.
+// Split texts into sequences: a lead byte with the continuation bytes that follow it, at most as many
+// as it announces. `offset` is that of the first byte.
 export function sequencesOf(texts) {
   const sequences = [];
   let begin = 0;

@@ -1,4 +1,4 @@
-// Says in one sentence what happens in a cycle, and how two designs differ.
+// Describes in one sentence a cycle, the meaning of a sequence, or the difference of two designs.
 
 import { kindOf } from "./bits.js";
 import { codePoint } from "./pins.js";

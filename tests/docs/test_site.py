@@ -145,7 +145,7 @@ def test_sources_are_pages_and_data_are_downloads(site):
 @needs_sphinx
 def test_pages_describe_themselves(site):
     for page, title, start in (
-        ("README", "utf8-hdl", "UTF-8 decoders, encoders, validators and transcoders for FPGAs"),
+        ("index", "utf8-hdl", "UTF-8 decoders, encoders, validators and transcoders for FPGAs"),
         ("docs/decoder", "The byte decoder and encoder", "One byte per cycle."),
     ):
         text = (site / f"{page}.html").read_text(encoding="utf-8")

@@ -74,8 +74,9 @@ function fail(action, ...sentences) {
 }
 
 function showControls() {
-  for (const control of document.querySelectorAll("#control button:not(#link), #control input"))
+  for (const control of document.querySelectorAll("#control button, #control input"))
     control.disabled = !view;
+  $("next-state").disabled = !view?.trace.pins.has("state");
   $("panes").hidden = $("terminal").hidden = !view;
 }
 
@@ -197,6 +198,7 @@ function refuse(severity, ...sentences) {
 function resultText() {
   if (!view.tokens.length || !("isLast" in view.tokens[0])) return "";
   const text = textOf(entry, view.tokens);
+  if (text === null) return " The result is not well-formed.";
   return ` The result: ${text.length > 200 ? `${text.slice(0, 200)}…` : text}`;
 }
 
@@ -304,6 +306,7 @@ function goToNext(method, missing) {
 }
 
 function changeLook(changed) {
+  if (!view) return;
   look = changed;
   eachPane(panes.showWaveOf, setting.cycle, look);
 }
@@ -314,7 +317,7 @@ const WAVE_ACTIONS = {
   earlier: (wave) => changeLook(moved(look, wave, -0.5)),
   later: (wave) => changeLook(moved(look, wave, 0.5)),
   cursor: () => changeLook({ ...look, begin: null }),
-  vcd: (_, shown) => download(`${shown.entry.component}.vcd`, vcdOf(shown)),
+  vcd: () => download(`${entry.component}.vcd`, vcdOf(other ? [view, other] : [view])),
 };
 
 const copy = (text, refused, ...copied) => navigator.clipboard?.writeText(text).then(
@@ -336,8 +339,7 @@ function listenToPane(pane) {
     else if (to) go(+to);
   });
   for (const button of pane.querySelectorAll("[data-wave]"))
-    button.addEventListener("click", () => WAVE_ACTIONS[button.dataset.wave](
-      wave, pane === $("cycle-view") ? view : other));
+    button.addEventListener("click", () => WAVE_ACTIONS[button.dataset.wave](wave));
 }
 
 // Bytes in hexadecimal are not code points: switch to the text, which is valid for both.
@@ -378,7 +380,7 @@ function listen() {
   for (const [id, action] of Object.entries(actions)) $(id).addEventListener("click", action);
   const keys = {
     ArrowLeft: "back", ArrowRight: "step", Home: "first", End: "last", " ": "run",
-    e: "next-error", t: "next-token", c: "next-state", g: "gap", s: "stall",
+    e: "next-error", t: "next-token", c: "next-state", g: "gap", s: "stall", "+": "in", "-": "out",
   };
   document.addEventListener("keydown", (event) => {
     const isTyping = event.target.closest("textarea, select");
@@ -386,7 +388,7 @@ function listen() {
     if (isTyping || isPressing || event.ctrlKey || event.metaKey || event.altKey) return;
     if (!(event.key in keys)) return;
     event.preventDefault();
-    actions[keys[event.key]]();
+    (actions[keys[event.key]] ?? WAVE_ACTIONS[keys[event.key]])();
   });
   for (const kind of ["text", "hex"])
     $(kind).addEventListener("input", () => {

@@ -3,7 +3,7 @@
 import { make } from "./elements.js";
 import { load } from "./engine.js";
 import { linkParts } from "./hover.js";
-import { opinionOf, textOf } from "./opinion.js";
+import { decoded, opinionOf, textOf } from "./opinion.js";
 import * as panes from "./pane.js";
 import { characterOf } from "./run.js";
 import { differenceOf } from "./sentence.js";
@@ -93,10 +93,8 @@ function textsOf({ source, component }) {
 }
 
 function textShown(texts) {
-  const decode = (text) => (takesCodePoints(setting.component)
-    ? text.map(characterOf).join("")
-    : new TextDecoder("utf-8", { ignoreBOM: true }).decode(Uint8Array.from(text)));
-  return texts.map(decode).join(" / ");
+  const characters = (text) => text.map(characterOf).join("");
+  return texts.map(takesCodePoints(setting.component) ? characters : decoded).join(" / ");
 }
 
 // Apply a change of the setting, simulate it, and show its cycle. The last call wins.
@@ -141,8 +139,7 @@ async function apply(change, ...sentences) {
   showPanes();
   if (!view.trace.isWhole) sentences.push("Not all of the input fits: the rest is not simulated.");
   say("error", ...sentences);
-  const opinion = opinionOf(entry, texts.map((text) => (takesCodePoints(setting.component)
-    ? text : Uint8Array.from(text))), view.tokens, view.trace);
+  const opinion = opinionOf(entry, texts, view.tokens, view.trace);
   $("opinion").textContent = opinion.text + resultText();
   $("opinion").dataset.agrees = opinion.agrees ?? "none";
   show(setting.cycle);
@@ -196,7 +193,7 @@ function refuse(severity, ...sentences) {
 
 // The whole output text of a transcoder, which is hard to read in its beats.
 function resultText() {
-  if (!view.tokens.length || !("isLast" in view.tokens[0])) return "";
+  if (view.isTraced) return "";
   const text = textOf(entry, view.tokens);
   if (text === null) return " The result is not well-formed.";
   return ` The result: ${text.length > 200 ? `${text.slice(0, 200)}…` : text}`;

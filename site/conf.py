@@ -1,6 +1,7 @@
 """The documentation site: the pages of this repository, and a reference from the docstrings."""
 
 import ast
+import shutil
 import sys
 from html import escape, unescape
 from inspect import getsource, isclass
@@ -27,8 +28,8 @@ suppress_warnings = ["config.cache"]
 
 html_theme = "furo"
 html_title = "utf8-hdl"
-html_favicon = "favicon.svg"
-html_extra_path = ["index.html", "404.html"]
+html_favicon = "../flow/utf8_flow/live/page/favicon.svg"
+html_extra_path = ["404.html"]
 html_search_scorer = str(Path(__file__).with_name("search_scorer.js"))
 html_copy_source = False
 html_static_path = html_css_files = ["site.css"]
@@ -83,6 +84,7 @@ def setup(app: Any) -> None:
     """Add what pages that are read on their own as well do not say."""
     app.connect("source-read", complete_home_page)
     app.connect("html-page-context", describe)
+    app.connect("build-finished", copy_home_page)
     app.connect("autodoc-process-signature", show_parameters)
     app.connect("autodoc-process-docstring", keep_sentence, priority=400)  # before napoleon
     app.connect("missing-reference", accept_words)
@@ -100,7 +102,11 @@ def complete_home_page(app: Any, page: str, source: list[str]) -> None:
 
 
 def describe(app: Any, page: str, template: str, context: dict[str, Any], document: Any) -> None:
-    """Describe a page to search engines and chats by the beginning of its first paragraph."""
+    """Describe a page to search engines and chats by the beginning of its first paragraph.
+
+    ``og:url`` and ``og:image`` are left out: both are absolute addresses, and the address of the
+    site is not known here.
+    """
     if document is None or (first := next(document.findall(paragraph), None)) is None:
         return
     text = shorten(first.astext(), 200, placeholder=" …")
@@ -109,6 +115,12 @@ def describe(app: Any, page: str, template: str, context: dict[str, Any], docume
     for name, content in described.items():
         key = "property" if name.startswith("og:") else "name"
         context["metatags"] += f'\n<meta {key}="{name}" content="{escape(unescape(content))}">'
+
+
+def copy_home_page(app: Any, exception: Exception | None) -> None:
+    """Write the home page also to ``index.html``, where hosts look for it."""
+    if exception is None:
+        shutil.copy(app.outdir / f"{root_doc}.html", app.outdir / "index.html")
 
 
 def show_parameters(app: Any, what: str, name: str, described: Any, *_: Any) -> Any:

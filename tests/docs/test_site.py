@@ -145,7 +145,7 @@ def test_sources_are_pages_and_data_are_downloads(site):
 @needs_sphinx
 def test_pages_describe_themselves(site):
     for page, title, start in (
-        ("README", "utf8-hdl", "UTF-8 decoders, encoders, validators and transcoders for FPGAs"),
+        ("index", "utf8-hdl", "UTF-8 decoders, encoders, validators and transcoders for FPGAs"),
         ("docs/decoder", "The byte decoder and encoder", "One byte per cycle."),
     ):
         text = (site / f"{page}.html").read_text(encoding="utf-8")
@@ -284,7 +284,7 @@ def test_links_of_the_site(site):
     assert broken_links(site) == []
     assert loaded_from_outside(site) == []
     addresses = re.findall(r"\w+://[^\"]*", "".join(file.read_text() for file in LIVE.iterdir()))
-    assert addresses == ["http://www.w3.org/2000/svg"]  # a name, not an address
+    assert {*addresses} == {"http://www.w3.org/2000/svg"}  # a name, not an address
 
 
 def test_broken_links_are_found(tmp_path):

@@ -547,7 +547,7 @@ def test_missing_design_has_a_message(page):
 
 def controls(page: LivePage) -> set[bool]:
     """The set of the controls' states: True if enabled."""
-    return {each.is_enabled() for each in page.elements("#control button:not(#link), #scrub")}
+    return {each.is_enabled() for each in page.elements("#control button, #scrub")}
 
 
 @pytest.mark.long
@@ -748,6 +748,31 @@ def test_text_has_contrast(page, scheme, component):
             weak = [(name, *pair) for name, *pair in found if contrast(*pair) < 4.5]
             assert len(found) > 60
             assert weak == []
+
+
+STYLE = """
+const found = document.querySelector(arguments[0]);
+const { color, backgroundColor, borderStyle, outlineStyle, textDecorationLine } =
+  getComputedStyle(found);
+return [color, backgroundColor, borderStyle, outlineStyle, textDecorationLine];
+"""
+
+
+@pytest.mark.long
+def test_samples_of_the_legend_look_like_the_page(page):
+    page.open(link(hex="E2 82 AC FF 41"))  # the first token has the hue of the samples
+    page.click("#legend summary")
+    missing = {".inside.hue-0", ".out.hue-0:not(.error)", ".out.error", ".waiting.current"}
+    missing |= {".prefix", ".payload"}
+    for cycle in range(int(page.said("#cycles"))):
+        page.scrub(cycle)
+        for part in {part for part in missing if page.elements(f"#cycle-view {part}")}:
+            page_style, sample = (
+                page.script(STYLE, f"{root} {part}") for root in ("#cycle-view", "#legend")
+            )
+            assert page_style == sample
+            missing.remove(part)
+    assert missing == set()
 
 
 @pytest.mark.long
@@ -1029,7 +1054,9 @@ def test_waveform_is_zoomed_and_moved(page):
     assert begin < 100 < begin + count
     page.click("[data-wave=out]")
     assert look()[1] > 1.5 * count
-    page.click("[data-wave=in]", "[data-wave=later]")
+    page.element("h1").click()
+    page.keys("+")
+    page.click("[data-wave=later]")
     assert look() == [begin + round(count / 2), count]
     page.click("[data-wave=cursor]")
     assert look() == [begin, count]
@@ -1047,15 +1074,17 @@ SAVED = "saved.then(arguments[0])"
 
 @pytest.mark.long
 def test_vcd_equals_simulator(page, tmp_path):
-    page.open(link(hex=ISSUE, stalls="9"))
+    page.open(link(hex=ISSUE, stalls="9", beside="structure"))
     page.script(SAVE)
     page.click("[data-wave=vcd]")
     text = page.driver.execute_async_script(SAVED)
-    names, now, rows, time = {}, {}, [], None
+    names, now, rows, time, scopes = {}, {}, [], None, []
     for line in text.splitlines():
         words = line.split()
-        if line.startswith("$var"):
-            names[words[3]] = words[4]
+        if line.startswith("$scope"):
+            scopes.append(words[2])
+        elif line.startswith("$var"):
+            names[words[3]] = (len(scopes), words[4])
         elif line.startswith("#"):
             if time is not None and time % 10 == 0:
                 rows.append(dict(now))
@@ -1063,10 +1092,12 @@ def test_vcd_equals_simulator(page, tmp_path):
         elif time is not None:
             value, name = (words[0][1:], words[1]) if line[0] == "b" else (line[0], line[1:])
             now[names[name]] = int(value, 2)
-    expected = simulated(Decoder(), bytes.fromhex(ISSUE), stalls={9})
+    assert scopes == ["decoder_maximal_subpart", "compact_decoder_maximal_subpart"]
     assert len(rows) == int(page.said("#cycles")) + 1
-    for row, cycle in zip(rows, expected, strict=False):
-        assert {name: row[name.replace(".", "_")] for name in cycle} == cycle
+    for number, design in enumerate((Decoder(), CompactDecoder()), start=1):
+        expected = simulated(design, bytes.fromhex(ISSUE), stalls={9})
+        for row, cycle in zip(rows, expected, strict=False):
+            assert {name: row[number, name.replace(".", "_")] for name in cycle} == cycle
 
 
 @pytest.mark.long
@@ -1088,6 +1119,9 @@ def test_control_bar_stays_in_view_on_a_telephone(page):
         page.open(link(hex=ISSUE))
         page.script("scrollTo(0, document.documentElement.scrollHeight)")
         assert page.element("#control").location["y"] > TELEPHONE[1]
+        buttons = page.elements("#control button")
+        assert all(each.rect["x"] + each.rect["width"] <= TELEPHONE[0] for each in buttons)
+        assert page.element("#control").rect["height"] < 150
         assert (
             page.script("return document.querySelector('#control').getBoundingClientRect().top")
             == 0

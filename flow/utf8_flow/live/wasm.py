@@ -104,7 +104,6 @@ def description(design: Any) -> dict[str, Any]:
     ports = axi_ports(design)
 
     return {
-        "component": interface.component,
         "longest_gap": longest_gap(Subject(design).timing),
         "pins": [described(pin) for pin in interface.pins],
         "stages": described_stages(registers_of(design)),

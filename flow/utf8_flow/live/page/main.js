@@ -3,7 +3,7 @@
 import { make } from "./elements.js";
 import { load } from "./engine.js";
 import { linkParts } from "./hover.js";
-import { opinionOf, textOf } from "./opinion.js";
+import { decoded, opinionOf, textOf } from "./opinion.js";
 import * as panes from "./pane.js";
 import { characterOf } from "./run.js";
 import { differenceOf } from "./sentence.js";
@@ -74,8 +74,9 @@ function fail(action, ...sentences) {
 }
 
 function showControls() {
-  for (const control of document.querySelectorAll("#control button:not(#link), #control input"))
+  for (const control of document.querySelectorAll("#control button, #control input"))
     control.disabled = !view;
+  $("next-state").disabled = !view?.trace.pins.has("state");
   $("panes").hidden = $("terminal").hidden = !view;
 }
 
@@ -92,10 +93,8 @@ function textsOf({ source, component }) {
 }
 
 function textShown(texts) {
-  const decode = (text) => (takesCodePoints(setting.component)
-    ? text.map(characterOf).join("")
-    : new TextDecoder("utf-8", { ignoreBOM: true }).decode(Uint8Array.from(text)));
-  return texts.map(decode).join(" / ");
+  const characters = (text) => text.map(characterOf).join("");
+  return texts.map(takesCodePoints(setting.component) ? characters : decoded).join(" / ");
 }
 
 // Apply a change of the setting, simulate it, and show its cycle. The last call wins.
@@ -140,8 +139,7 @@ async function apply(change, ...sentences) {
   showPanes();
   if (!view.trace.isWhole) sentences.push("Not all of the input fits: the rest is not simulated.");
   say("error", ...sentences);
-  const opinion = opinionOf(entry, texts.map((text) => (takesCodePoints(setting.component)
-    ? text : Uint8Array.from(text))), view.tokens, view.trace);
+  const opinion = opinionOf(entry, texts, view.tokens, view.trace);
   $("opinion").textContent = opinion.text + resultText();
   $("opinion").dataset.agrees = opinion.agrees ?? "none";
   show(setting.cycle);
@@ -195,8 +193,9 @@ function refuse(severity, ...sentences) {
 
 // The whole output text of a transcoder, which is hard to read in its beats.
 function resultText() {
-  if (!view.tokens.length || !("isLast" in view.tokens[0])) return "";
+  if (view.isTraced) return "";
   const text = textOf(entry, view.tokens);
+  if (text === null) return " The result is not well-formed.";
   return ` The result: ${text.length > 200 ? `${text.slice(0, 200)}…` : text}`;
 }
 
@@ -304,6 +303,7 @@ function goToNext(method, missing) {
 }
 
 function changeLook(changed) {
+  if (!view) return;
   look = changed;
   eachPane(panes.showWaveOf, setting.cycle, look);
 }
@@ -314,7 +314,7 @@ const WAVE_ACTIONS = {
   earlier: (wave) => changeLook(moved(look, wave, -0.5)),
   later: (wave) => changeLook(moved(look, wave, 0.5)),
   cursor: () => changeLook({ ...look, begin: null }),
-  vcd: (_, shown) => download(`${shown.entry.component}.vcd`, vcdOf(shown)),
+  vcd: () => download(`${entry.component}.vcd`, vcdOf(other ? [view, other] : [view])),
 };
 
 const copy = (text, refused, ...copied) => navigator.clipboard?.writeText(text).then(
@@ -336,8 +336,7 @@ function listenToPane(pane) {
     else if (to) go(+to);
   });
   for (const button of pane.querySelectorAll("[data-wave]"))
-    button.addEventListener("click", () => WAVE_ACTIONS[button.dataset.wave](
-      wave, pane === $("cycle-view") ? view : other));
+    button.addEventListener("click", () => WAVE_ACTIONS[button.dataset.wave](wave));
 }
 
 // Bytes in hexadecimal are not code points: switch to the text, which is valid for both.
@@ -378,7 +377,7 @@ function listen() {
   for (const [id, action] of Object.entries(actions)) $(id).addEventListener("click", action);
   const keys = {
     ArrowLeft: "back", ArrowRight: "step", Home: "first", End: "last", " ": "run",
-    e: "next-error", t: "next-token", c: "next-state", g: "gap", s: "stall",
+    e: "next-error", t: "next-token", c: "next-state", g: "gap", s: "stall", "+": "in", "-": "out",
   };
   document.addEventListener("keydown", (event) => {
     const isTyping = event.target.closest("textarea, select");
@@ -386,7 +385,7 @@ function listen() {
     if (isTyping || isPressing || event.ctrlKey || event.metaKey || event.altKey) return;
     if (!(event.key in keys)) return;
     event.preventDefault();
-    actions[keys[event.key]]();
+    (actions[keys[event.key]] ?? WAVE_ACTIONS[keys[event.key]])();
   });
   for (const kind of ["text", "hex"])
     $(kind).addEventListener("input", () => {

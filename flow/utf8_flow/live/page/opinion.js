@@ -19,11 +19,12 @@ export function opinionOf(entry, texts, tokens, trace) {
   return { agrees, text: `The browser's own ${who} ${ROWS[agrees]}.` };
 }
 
-const decode = (bytes) => new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
+export const decoded = (bytes) =>
+  new TextDecoder("utf-8", { ignoreBOM: true }).decode(Uint8Array.from(bytes));
 
 // Compares the decoded text. Each text is decoded separately, because sequences end with the text.
 function sameText(entry, texts, tokens) {
-  const expected = texts.map(decode).join("");
+  const expected = texts.map(decoded).join("");
   if (tokens.every((token) => token.text !== undefined))
     return tokens.map((token) => token.text).join("") === expected;
   return textOf(entry, tokens) === expected;
@@ -43,7 +44,7 @@ export function textOf(entry, tokens) {
 function sameVerdicts(texts, tokens) {
   const isWrong = (bytes) => {
     try {
-      new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+      new TextDecoder("utf-8", { fatal: true }).decode(Uint8Array.from(bytes));
       return false;
     } catch {
       return true;

@@ -64,7 +64,7 @@ export function differenceOf(one, other) {
   const at = one.tokens.findIndex((token, n) =>
     !other.tokens[n] || fields(token) !== fields(other.tokens[n]));
   const shown = ({ tokens: [token], title }) => `${token ? `in cycle ${token.shown}` : "never"} (${title})`;
-  const times = `The first one is out ${shown(one)} and ${shown(other)}.`;
+  const times = `The first token is valid ${shown(one)} and ${shown(other)}.`;
   if (at < 0 && one.tokens.length === other.tokens.length)
     return `Both designs output the same tokens. ${times}`;
   const offset = one.tokens[at]?.offset ?? other.tokens[one.tokens.length].offset;

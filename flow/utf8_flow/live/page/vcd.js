@@ -1,4 +1,4 @@
-// Writes a run as a waveform in VCD: every pin and register, one cycle in 10 ns.
+// Writes runs as a waveform in VCD: every pin and register, one cycle in 10 ns.
 
 const PERIOD = 10;
 
@@ -20,27 +20,33 @@ function binary(pin, level) {
   return value.toString(2);
 }
 
-export function vcdOf({ trace, description }) {
-  const pins = [...trace.pins.values()];
-  const clock = identifier(pins.length);
-  const lines = ["$version utf8-hdl $end", "$timescale 1 ns $end",
-    `$scope module ${description.component} $end`, `$var wire 1 ${clock} clk $end`];
-  pins.forEach((pin, n) => lines.push(
-    `$var wire ${widthOf(pin)} ${identifier(n)} ${pin.name.replaceAll(".", "_")} $end`));
-  lines.push("$upscope $end", "$enddefinitions $end");
-  const before = [];
-  for (let cycle = 0; cycle < trace.cycles; ++cycle) {
+// The runs have equally many cycles. Each has a scope with its title; they share the clock.
+export function vcdOf(views) {
+  const clock = identifier(0);
+  const lines = ["$version utf8-hdl $end", "$timescale 1 ns $end"];
+  const variables = [];
+  for (const { title, trace } of views) {
+    lines.push(`$scope module ${title.replaceAll(/\W+/g, "_")} $end`, `$var wire 1 ${clock} clk $end`);
+    for (const pin of trace.pins.values()) {
+      const id = identifier(variables.length + 1);
+      lines.push(`$var wire ${widthOf(pin)} ${id} ${pin.name.replaceAll(".", "_")} $end`);
+      variables.push({ pin, trace, id, before: null });
+    }
+    lines.push("$upscope $end");
+  }
+  lines.push("$enddefinitions $end");
+  const { cycles } = views[0].trace;
+  for (let cycle = 0; cycle < cycles; ++cycle) {
     lines.push(`#${cycle * PERIOD}`, `1${clock}`);
-    pins.forEach((pin, n) => {
-      const level = trace.level(pin.name, cycle);
-      const compared = pin.widths.length > 1 ? level.join() : level;
-      if (compared === before[n]) return;
-      before[n] = compared;
-      const bits = binary(pin, level);
-      lines.push(widthOf(pin) === 1 ? `${bits}${identifier(n)}` : `b${bits} ${identifier(n)}`);
-    });
+    for (const variable of variables) {
+      const { pin, trace, id } = variable;
+      const bits = binary(pin, trace.level(pin.name, cycle));
+      if (bits === variable.before) continue;
+      variable.before = bits;
+      lines.push(widthOf(pin) === 1 ? `${bits}${id}` : `b${bits} ${id}`);
+    }
     lines.push(`#${cycle * PERIOD + PERIOD / 2}`, `0${clock}`);
   }
-  lines.push(`#${trace.cycles * PERIOD}`);
+  lines.push(`#${cycles * PERIOD}`);
   return `${lines.join("\n")}\n`;
 }

@@ -175,7 +175,7 @@ def simulate(
         plan = plan.about(subject)
         engine, engine_line = prepare_engine(simulator.engine, subject.design, plan.inputs)
         recording = Recording(engine, outputs, drawn)
-        runner = Runner(show, plan.on(engine), observer=recording)
+        runner = Runner(show, plan.on(engine), recording=recording)
         runner.run_units()
     recording.report_verdict(show, runner, engine_line, DIFFERENCE_VCD)
 

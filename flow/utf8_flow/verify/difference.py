@@ -3,13 +3,13 @@
 import os
 import shlex
 import time
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import groupby, product
 
 import numpy as np
 from rich.console import Console
+from rich.text import Text
 
 from utf8_sim.engines.engine import Engine
 from utf8_sim.lockstep import Difference, Lockstep, Window
@@ -25,13 +25,13 @@ from ..designs import DesignSpec
 from ..terminal import VerificationFailed, print_lines, progress_bar, say
 from .cycles import cycle_table, shown_output
 from .diagnosis import broken_rule, opinions
-from .run import Run, report_match
+from .run import Run
 from .waves import draw, write_wave
 
 AROUND = 16, 5
 """Number of cycles in the report: before a difference, and from its own cycle on."""
 
-KEPT_AROUND = 1024, 64
+RECORDED_AROUND = 1024, 64
 """Number of cycles in the waveform: before a difference, and from its own cycle on."""
 
 STIMULUS_FILE = "difference.json"
@@ -51,10 +51,10 @@ def report_verdict(
 
     The stimulus of a difference is written to ``folder``, by default the folder of ``vcd``.
     """
-    if run.lockstep and run.lockstep.recent and run.wrong:
-        _explain(show, run, run.lockstep, vcd, wave)
-    if run.lockstep and run.lockstep.difference:
-        _report_shortest(show, run, run.lockstep, folder or os.path.dirname(vcd or ""))
+    if run.recent and run.wrong:
+        _explain(show, run, vcd, wave)
+    if run.difference:
+        _report_shortest(show, run, run.difference, folder or os.path.dirname(vcd or ""))
     if run.failure:
         say(show, run.wrong, "bold red")
     if run.wrong:
@@ -62,14 +62,18 @@ def report_verdict(
     report_match(show, run.cycles)
 
 
-def _explain(
-    show: Console, run: Run, lockstep: Lockstep, vcd: str | None, wave: str | None
-) -> None:
+def report_match(show: Console, cycles: int) -> None:
+    """Print the verdict of a comparison without a difference."""
+    verdict = f"hardware and golden model agree on every output pin in all {cycles} cycles"
+    say(show, verdict, "green")
+
+
+def _explain(show: Console, run: Run, vcd: str | None, wave: str | None) -> None:
     """Show the cycles around the difference, or around the last transfer of a failed run.
 
     Also write a waveform and a timing diagram, if file names for them are given.
     """
-    engine, difference, recording = run.engine, lockstep.difference, lockstep.recording()
+    engine, difference, recording = run.engine, run.difference, run.recording()
     if difference:
         cycle, marked = difference.cycle, difference.cycle
         say(show, f"DIFFERENCE: {difference}", "bold red")
@@ -79,12 +83,13 @@ def _explain(
     else:
         moved = np.flatnonzero(recording.actual.is_accepted | recording.actual.is_taken)
         cycle, marked = recording.first_cycle + int([0, *moved.tolist()][-1]), None
-    shown, kept = (
-        recording.part(cycle - before, cycle + after) for before, after in (AROUND, KEPT_AROUND)
+    near, recorded = (
+        recording.part(cycle - before, cycle + after) for before, after in (AROUND, RECORDED_AROUND)
     )
-    cycles = range(shown.first_cycle, shown.end)
-    _show_cycles(show, recording, cycles, engine, marked, idle=lockstep.is_replay)
-    pictures = ("waveform", vcd, write_wave, kept), ("timing diagram", wave, draw, shown)
+    cycles = range(near.first_cycle, near.end)
+    table = cycle_table(recording, engine, cycles, pins=True, marked=marked, idle=run.is_replay)
+    print_lines(show, table)
+    pictures = ("waveform", vcd, write_wave, recorded), ("timing diagram", wave, draw, near)
     for what, name, write, window in pictures:
         if name is None:
             continue
@@ -93,18 +98,6 @@ def _explain(
             say(show, f"{what} around it: {name}")
         except UsageError as error:  # the verdict matters more, and decides the exit status
             say(show, f"no {what}: {error}")
-
-
-def _show_cycles(
-    show: Console,
-    recording: Window,
-    cycles: Sequence[int],
-    engine: Engine,
-    marked: int | None,
-    idle: bool,
-) -> None:
-    """Print the table of cycles; with ``idle``, also the values on an idle input."""
-    print_lines(show, cycle_table(recording, engine, cycles, pins=True, marked=marked, idle=idle))
 
 
 def _outputs(recording: Window, difference: Difference, engine: Engine) -> str:
@@ -139,31 +132,31 @@ def digits(engine: Engine) -> int:
     return min(4, width // 4)
 
 
-def _report_shortest(show: Console, run: Run, lockstep: Lockstep, folder: str) -> None:
+def _report_shortest(show: Console, run: Run, difference: Difference, folder: str) -> None:
     """Search for a shorter stimulus with the difference, explain it, and print its command."""
-    engine, difference = run.engine, lockstep.difference
-    if lockstep.is_replay and difference:
-        _explain_shortest(show, engine, Found(difference, lockstep.history.trace()))
+    engine = run.engine
+    if run.is_replay:
+        _explain_shortest(show, engine, Found(difference, run.history.trace()))
         return
     found, remark = None, ""
     begin = time.monotonic()
     try:
         with progress_bar() as progress:
             progress.add_task("looking for a shorter input", total=None)
-            for found in minimised(engine, lockstep):  # noqa: B007 - the last one counts
+            for found in minimised(engine, run):  # noqa: B007 - the last one counts
                 pass
         if time.monotonic() - begin > PATIENCE:
             remark = f" in {PATIENCE:.0f} seconds"
     except KeyboardInterrupt:
         remark = " until interrupted"
     except NotReproducible:
-        wrong = f"not reproducible: {run.wrong}; the same stimulus, driven again"
-        say(show, f"{wrong}, does not show it")
+        why = "the same stimulus, driven again, does not show it"
+        say(show, f"not reproducible: {run.wrong}; {why}")
         return
     except ToolError as error:
         remark = f" ({error})"
     if found is None:
-        cycles = f": the last {len(lockstep.history.trace())} cycles alone do not show it"
+        cycles = f": the last {len(run.history.trace())} cycles alone do not show it"
         say(show, f"no shorter input found{remark or cycles}; to repeat it, run the same again")
         return
     file = _keep(show, found, os.path.join(folder, STIMULUS_FILE), engine)
@@ -171,8 +164,7 @@ def _report_shortest(show: Console, run: Run, lockstep: Lockstep, folder: str) -
     with suppress(KeyboardInterrupt):
         if found.difference != difference or _is_hidden(found.trace):
             say(show, f"in the shortest input: {found.difference}", "bold")
-            eventful, recording = _eventful(found), _recorded(engine, found)
-            _show_cycles(show, recording, eventful, engine, found.difference.cycle, idle=True)
+            print_lines(show, _eventful_cycles(engine, found))
         _explain_shortest(show, engine, found)
         words = as_text(engine, found) or words
     values = plural(len(_values(engine, found.trace)[0]), engine.component.value)
@@ -210,8 +202,8 @@ def _is_hidden(trace: Trace) -> bool:
     return bool(trace[RESET].any() or any(column.any() for column in payload))
 
 
-def _eventful(found: Found) -> list[int]:
-    """The last :data:`MAX_SHOWN` cycles with a reset, an active input or an output.
+def _eventful_cycles(engine: Engine, found: Found) -> list[Text]:
+    """The table of the last :data:`MAX_SHOWN` cycles with a reset, an active input or an output.
 
     The last cycle is always included.
     """
@@ -220,15 +212,11 @@ def _eventful(found: Found) -> list[int]:
     for pin in trace.interface.inputs:
         marks = marks | trace[pin.name].reshape(len(trace), -1).any(axis=1)
     marks[-1] = 1
-    cycles: list[int] = np.flatnonzero(marks)[-MAX_SHOWN:].tolist()
-    return cycles
-
-
-def _recorded(engine: Engine, found: Found) -> Window:
-    """Simulate a stimulus next to the golden model; return its cycles."""
+    cycles = np.flatnonzero(marks)[-MAX_SHOWN:].tolist()
     again = Lockstep(engine, found.table)
     again.run()
-    return again.recording()
+    marked = found.difference.cycle
+    return cycle_table(again.recording(), engine, cycles, pins=True, marked=marked, idle=True)
 
 
 def _values(engine: Engine, trace: Trace) -> tuple[np.ndarray, np.ndarray]:

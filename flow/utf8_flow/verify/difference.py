@@ -3,6 +3,7 @@
 import os
 import shlex
 import time
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
 from itertools import groupby, product
@@ -14,7 +15,7 @@ from rich.text import Text
 from utf8_sim.engines.engine import Engine
 from utf8_sim.lockstep import Difference, Lockstep, Window
 from utf8_sim.minimise import PATIENCE, Found, NotReproducible, attempt, is_item, minimised
-from utf8_sim.stimulus import LAST, FixedStalls, Stimulus
+from utf8_sim.stimulus import FixedStalls, Stimulus
 from utf8_sim.subject import Subject
 from utf8_sim.tools.errors import ToolError, UsageError
 from utf8_sim.tools.files import open_output
@@ -24,7 +25,7 @@ from utf8_sim.trace import RESET, Trace
 from ..designs import DesignSpec
 from ..terminal import VerificationFailed, print_lines, progress_bar, say
 from .cycles import cycle_table, shown_output
-from .diagnosis import broken_rule, opinions
+from .diagnosis import broken_rule, offered_values, opinions
 from .run import Run
 from .waves import draw, write_wave
 
@@ -37,7 +38,7 @@ RECORDED_AROUND = 1024, 64
 STIMULUS_FILE = "difference.json"
 """File name of the shortest stimulus that shows a difference, in the waveform's folder."""
 
-MAX_SHOWN, MAX_TYPED = 64, 64
+MAX_SHOWN, MAX_VALUES = 64, 64
 """Maximum number of cycles of the shortest stimulus in the report, and of values in a command."""
 
 VALUES_AROUND = 16, 4
@@ -132,6 +133,13 @@ def digits(engine: Engine) -> int:
     return min(4, width // 4)
 
 
+def hex_list(engine: Engine, texts: Iterable[np.ndarray]) -> str:
+    """The values of texts, as the option of the component for a list of values accepts them."""
+    return " / ".join(
+        " ".join(f"{value:0{digits(engine)}X}" for value in text.tolist()) for text in texts
+    )
+
+
 def _report_shortest(show: Console, run: Run, difference: Difference, folder: str) -> None:
     """Search for a shorter stimulus with the difference, explain it, and print its command."""
     engine = run.engine
@@ -167,7 +175,7 @@ def _report_shortest(show: Console, run: Run, difference: Difference, folder: st
             print_lines(show, _eventful_cycles(engine, found))
         _explain_shortest(show, engine, found)
         words = as_text(engine, found) or words
-    values = plural(len(_values(engine, found.trace)[0]), engine.component.value)
+    values = plural(len(offered_values(engine, found.trace)[0]), engine.component.value)
     if words:
         say(show, f"shortest input found{remark}: {values}; to repeat it:")
         say(show, simulation(engine, engine.name, *words))
@@ -219,13 +227,6 @@ def _eventful_cycles(engine: Engine, found: Found) -> list[Text]:
     return cycle_table(again.recording(), engine, cycles, pins=True, marked=marked, idle=True)
 
 
-def _values(engine: Engine, trace: Trace) -> tuple[np.ndarray, np.ndarray]:
-    """The values of accepted inputs and of an input offered in the last cycle; ends of texts."""
-    items = trace.inputs(is_item(trace))
-    values, counts = engine.component.values(items)
-    return values, np.cumsum(counts)[items[LAST].view(bool)]
-
-
 def _contents(trace: Trace) -> str:
     """Describe a stimulus: its number of cycles, stalls, idle cycles and cycles of reset."""
     counts = {
@@ -252,21 +253,19 @@ def as_text(engine: Engine, found: Found) -> list[str]:
     same effect as an idle cycle; then the idle cycle needs no option.
     """
     trace, side = found.trace, found.difference.pin.partition(".")[0]
-    values, ends = _values(engine, trace)
-    if _is_hidden(trace) or values.ndim > 1 or len(values) > MAX_TYPED:
+    values, ends = offered_values(engine, trace)
+    if _is_hidden(trace) or values.ndim > 1 or len(values) > MAX_VALUES:
         return []
     last_item = int(np.flatnonzero(np.append(True, is_item(trace)))[-1])  # no input follows it
     idle, stalls = trace["i.valid"][:last_item] == 0, _pattern(trace["o.ready"] == 0)
     sides = _pattern(idle & (trace["i.ready"][:last_item] == 1)), _pattern(idle)
-    width = digits(engine)
     for gaps, given in product(sides, (values, np.append(values, values[-1:]))):
         texts = np.split(given, ends[ends < len(given)])
         if attempt(engine, Stimulus([(text, True) for text in texts], gaps, stalls), side):
             break
     else:
         return []
-    shown = (" ".join(f"{value:0{width}X}" for value in text.tolist()) for text in texts)
-    words = [engine.component.list_option, " / ".join(shown)]
+    words = [engine.component.list_option, hex_list(engine, texts)]
     for name, side_stalls in (("input", gaps), ("output", stalls)):
         if any(side_stalls.pattern):
             words += [f"--stall-{name}-cycles", _cycle_list(side_stalls.pattern)]

@@ -103,9 +103,9 @@ def _explain(show: Console, run: Run, vcd: str | None, wave: str | None) -> None
 
 def _outputs(recording: Window, difference: Difference, engine: Engine) -> str:
     """The outputs of golden model and design."""
-    place = difference.cycle - recording.first_cycle
+    index = difference.cycle - recording.first_cycle
     expected, actual = (
-        shown_output(trace, engine, place).replace("\n", " ") or "none"
+        shown_output(trace, engine, index).replace("\n", " ") or "none"
         for trace in (recording.expected, recording.actual)
     )
     return f"{engine.component.result:<12}expected {expected}, actual {actual}"
@@ -114,10 +114,10 @@ def _outputs(recording: Window, difference: Difference, engine: Engine) -> str:
 def _text_around(recording: Window, cycle: int, engine: Engine) -> str:
     """The values accepted before and after a cycle, and their offset in the text."""
     values, ends, cycles = recording.inputs(engine.component)
-    place = int(np.searchsorted(cycles, cycle))
+    index = int(np.searchsorted(cycles, cycle))
     before, after = VALUES_AROUND
-    first = max(0, place - before)
-    shown = [f"{value:0{digits(engine)}X}" for value in values[first : place + after].tolist()]
+    first = max(0, index - before)
+    shown = [f"{value:0{digits(engine)}X}" for value in values[first : index + after].tolist()]
     if not shown:
         return "none"
     for end in ends[(ends > first) & (ends < first + len(shown))]:

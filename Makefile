@@ -201,7 +201,7 @@ choose: $(CHOICES) ## Fill the tables of docs/choose.md from what was measured
 
 $(CHOICES): choose-%: $(VENV)/base
 	@mkdir -p $(BUILD)
-	$(BIN)/python -m utf8_flow.fpga.choices $* > $(BUILD)/$@.txt
+	$(SYNTH_TABLE) $* > $(BUILD)/$@.txt
 	$(call fill,$@,choose)
 
 # Measure: the name of the files, and options. Then the tables of the pages are filled again.

@@ -43,7 +43,7 @@ class Unreadable(Exception):
     """A file is not a valid part of a certificate."""
 
 
-class UsageError(Exception):
+class Rejected(Exception):
     """The certificate proves nothing; the message is the reason."""
 
 
@@ -57,7 +57,7 @@ class Circuit(NamedTuple):
     gates: dict[int, tuple[int, int]]  # by literal: the operands of the conjunction
     output: int
     names: dict[str, int]  # literals of registers
-    behind: int  # the first unused literal
+    next_literal: int  # the first unused literal
 
 
 # --- reading: every deviation from the format is refused ------------------------------------------
@@ -141,13 +141,13 @@ def parse_names(lines: Iterable[str], counts: dict[str, int]) -> list[str]:
 def parse_invariant(lines: list[str], digest: str, names: dict[str, int]) -> list[Clause]:
     """The clauses, in the circuit's literals."""
     head = "utf8-hdl invariant 1\ncircuit ([0-9a-f]{64})\nclauses (NUMBER)"
-    said = re.fullmatch(head.replace("NUMBER", NUMBER), "\n".join(lines[:3]))
-    if not said:
+    match = re.fullmatch(head.replace("NUMBER", NUMBER), "\n".join(lines[:3]))
+    if not match:
         raise Unreadable("the invariant must begin with format, circuit and clauses")
-    if said[1] != digest:
-        raise UsageError("the invariant belongs to another circuit: the SHA-256 differs")
-    if int(said[2]) != len(lines) - 3:
-        raise UsageError(f"{said[2]} clauses are declared, but there are {len(lines) - 3}")
+    if match[1] != digest:
+        raise Rejected("the invariant belongs to another circuit: the SHA-256 differs")
+    if int(match[2]) != len(lines) - 3:
+        raise Rejected(f"{match[2]} clauses are declared, but there are {len(lines) - 3}")
     clauses = [[(word.removeprefix("-"), word[:1] == "-") for word in c.split(" ")] for c in lines]
     for name in (name for clause in clauses[3:] for name, _ in clause):
         if name not in names:
@@ -158,23 +158,23 @@ def parse_invariant(lines: list[str], digest: str, names: dict[str, int]) -> lis
 # --- the three conditions -------------------------------------------------------------------------
 
 
-def of_solver(literal: int) -> int:
+def solver_literal(literal: int) -> int:
     """A literal of the circuit as a literal of the solver, whose variables begin with 1."""
     return -(literal // 2 + 1) if literal % 2 else literal // 2 + 1
 
 
-def all_of(own: int, literals: list[int]) -> list[Clause]:
+def conjunction(own: int, literals: list[int]) -> list[Clause]:
     """Clauses over literals of the solver: ``own`` is true if and only if all ``literals`` are."""
     return [[own, *(-each for each in literals)], *([-own, each] for each in literals)]
 
 
-def broken(clauses: list[Clause], behind: int) -> list[Clause]:
-    """Clauses that are true if one of these is false. ``behind`` is the first new variable."""
-    own = range(behind, behind + len(clauses))
-    said = [list(own)]
-    for which, clause in zip(own, clauses, strict=True):
-        said += all_of(which, [-each for each in clause])
-    return said
+def negation(clauses: list[Clause], first: int) -> list[Clause]:
+    """Clauses that are true if one of these is false. ``first`` is the first unused variable."""
+    own = range(first, first + len(clauses))
+    result = [list(own)]
+    for variable, clause in zip(own, clauses, strict=True):
+        result += conjunction(variable, [-each for each in clause])
+    return result
 
 
 def contradict(*parts: list[Clause]) -> bool:
@@ -189,40 +189,40 @@ def contradict(*parts: list[Clause]) -> bool:
 
 
 def check(circuit: Circuit, clauses: list[Clause]) -> None:
-    """Raise `UsageError` unless the clauses prove that the output is low in every cycle."""
-    behind = of_solver(circuit.behind)
+    """Raise `Rejected` unless the clauses prove that the output is low in every cycle."""
+    variable = solver_literal(circuit.next_literal)
     begins = [
-        [of_solver(own ^ 1 ^ initial)]
+        [solver_literal(own ^ 1 ^ initial)]
         for own, (_, initial) in circuit.registers.items()
         if initial != own
     ]
-    gates = [[of_solver(1)]]
+    gates = [[solver_literal(1)]]
     for own, pair in circuit.gates.items():
-        gates += all_of(of_solver(own), [of_solver(each) for each in pair])
-    now = [[of_solver(each) for each in clause] for clause in clauses]
+        gates += conjunction(solver_literal(own), [solver_literal(each) for each in pair])
+    now = [[solver_literal(each) for each in clause] for clause in clauses]
     after = [
-        [of_solver(circuit.registers[each & ~1][0] ^ (each & 1)) for each in clause]
+        [solver_literal(circuit.registers[each & ~1][0] ^ (each & 1)) for each in clause]
         for clause in clauses
     ]
-    if not contradict(begins, broken(now, behind)):
-        raise UsageError("an initial state does not satisfy the invariant")
-    if not contradict(gates, now, broken(after, behind)):
-        raise UsageError("a step violates the invariant")
-    if not contradict(gates, now, [[of_solver(circuit.output)]]):
-        raise UsageError("in a state that satisfies the invariant the output is high")
+    if not contradict(begins, negation(now, variable)):
+        raise Rejected("an initial state does not satisfy the invariant")
+    if not contradict(gates, now, negation(after, variable)):
+        raise Rejected("a step violates the invariant")
+    if not contradict(gates, now, [[solver_literal(circuit.output)]]):
+        raise Rejected("in a state that satisfies the invariant the output is high")
 
 
 # --- the command ----------------------------------------------------------------------------------
 
 
-def certificates(places: Iterable[str]) -> list[Path]:
+def certificates(names: Iterable[str]) -> list[Path]:
     """The paths, without extension, of the certificates named by a file or a folder."""
     found: list[Path] = []
-    for place in map(Path, places):
-        files = sorted(place.iterdir()) if place.is_dir() else [place]
-        own = [path.with_suffix("") for path in files if path.suffix in (".aag", ".inv")]
+    for path in map(Path, names):
+        files = sorted(path.iterdir()) if path.is_dir() else [path]
+        own = [file.with_suffix("") for file in files if file.suffix in (".aag", ".inv")]
         if not own:
-            raise Unreadable(f"{str(place)!r} is not a .aag or .inv file, or a folder with one")
+            raise Unreadable(f"{str(path)!r} is not a .aag or .inv file, or a folder with one")
         found += own
     if not found:
         raise Unreadable("no certificate is named: give FILE or FOLDER")
@@ -230,7 +230,7 @@ def certificates(places: Iterable[str]) -> list[Path]:
 
 
 def verdict(certificate: Path) -> tuple[bool, str]:
-    """True if a certificate is confirmed; and the verdict as text."""
+    """True if a certificate is confirmed, and a line for the report."""
     begin = time.monotonic()
     try:
         lines, digest = read_lines(certificate.with_name(f"{certificate.name}.aag"))
@@ -238,7 +238,7 @@ def verdict(certificate: Path) -> tuple[bool, str]:
         circuit = parse_circuit(lines)
         clauses = parse_invariant(invariant, digest, circuit.names)
         check(circuit, clauses)
-    except UsageError as error:
+    except Rejected as error:
         return False, f"REFUSED: {error}"
     except (Unreadable, OSError) as error:
         raise Unreadable(f"{certificate}: {error}") from error
@@ -247,13 +247,13 @@ def verdict(certificate: Path) -> tuple[bool, str]:
     return True, f"confirmed: {counts}, {time.monotonic() - begin:.1f} s{tied}"
 
 
-def main(places: list[str]) -> int:
+def main(names: list[str]) -> int:
     """Check certificates, and print a line for each; return the exit status."""
     status = 0
     try:
-        for certificate in certificates(places):
-            confirmed, said = verdict(certificate)
-            print(f"{str(certificate)!a}: {said}", flush=True)
+        for certificate in certificates(names):
+            confirmed, text = verdict(certificate)
+            print(f"{str(certificate)!a}: {text}", flush=True)
             status |= not confirmed
     except (Unreadable, OSError) as error:
         print(f"utf8_check: {str(error)!a}", file=sys.stderr)

@@ -4,17 +4,16 @@ import re
 import shlex
 import subprocess
 import sys
-from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
 from command import assert_refused, in_shell, paste, run
 from needs import needs
-from utf8_flow.cli import proving, simulation, synthesis
+from utf8_flow.cli import proving
 from utf8_flow.formal import prover
 from utf8_flow.fpga import boards, placement, results
-from utf8_flow.verify import mutants, proofs, sources
+from utf8_flow.verify import mutants, proofs
 from utf8_hdl import layouts
 from utf8_sim import command_line
 from utf8_sim.components import COMPONENTS
@@ -159,10 +158,7 @@ def test_limits_of_options_equal_those_of_the_code():
     """The options repeat the limits, because they must not import these modules."""
     [offset] = command_line.COMMAND_LINES["validator"].own
     assert offset.range == (layouts.MIN_OFFSET_WIDTH, layouts.OFFSET_WIDTH)
-    longest = {each.name: each.metadata["option"] for each in fields(simulation.LongRuns)}
-    assert longest["exhaustive"].max == sources.LONGEST
     assert proving.Proofs().timeout == prover.LONGEST_PROOF
-    assert synthesis.Board("icebreaker").baud == boards.BAUD
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from amaranth.hdl import Fragment
 
 from command import narrow, run
 from utf8_flow.export import verilog
-from utf8_flow.fpga.choices import table_for
+from utf8_flow.fpga.result_tables import TABLES
 from utf8_hdl.axi import AxiModule
 
 ROOT = Path(__file__).parents[2]
@@ -20,7 +20,7 @@ LINES = sorted(set(re.findall(r"`utf8-hdl (generate[^`]*)`", PAGE)))
 def test_tables_match_the_measurements(question, monkeypatch):
     monkeypatch.chdir(ROOT)
     filled = PAGE.split(f"<!-- from make choose-{question} -->\n")[1].split("<!-- end -->")[0]
-    assert filled.splitlines() == table_for(question)
+    assert filled.splitlines() == TABLES[question]()
 
 
 @pytest.mark.sample(8)

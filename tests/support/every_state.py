@@ -14,7 +14,7 @@ def checker_accepts(circuit: str, clauses: list[str]) -> bool:
     invariant = utf8_check.parse_invariant([*head, *clauses], "0" * 64, parsed.names)
     try:
         utf8_check.check(parsed, invariant)
-    except utf8_check.UsageError:
+    except utf8_check.Rejected:
         return False
     return True
 

@@ -130,7 +130,7 @@ def conform(
     context: typer.Context,
     *,
     files: Annotated[list[str], typer.Argument(metavar="FILE...", hidden=True)],
-    typed: InlineInput,
+    inline: InlineInput,
     core: CoreFiles,
     design: Design,
     rules: CoreRules,
@@ -148,22 +148,22 @@ def conform(
     from utf8_sim.conformance.core import Core
     from utf8_sim.subject import Subject
 
-    from .texts import typed_part
+    from .texts import inline_part
 
     [spec] = design.specs()
     is_decoder = spec.component == "decoder" and spec.lanes == 1
     spec = design.spec(rules.profile_of(is_decoder=is_decoder))
-    is_typed = typed != InlineInput()
+    is_inline = inline != InlineInput()
     reject_inapplicable(
         context,
         [spec],
         compact="for a core: its ports are the same",
         every_text=not is_decoder and "except for a decoder with one lane",
-        rule=is_typed and "with an input",
+        rule=is_inline and "with an input",
         **dict.fromkeys(
-            ("stall_input", "stall_output", "seed"), not is_typed and "without an input"
+            ("stall_input", "stall_output", "seed"), not is_inline and "without an input"
         ),
-        **dict.fromkeys(("json_file", "junit", "badge"), is_typed and "with an input"),
+        **dict.fromkeys(("json_file", "junit", "badge"), is_inline and "with an input"),
     )
     check_outputs([*files, *([core.ports] if core.ports else [])], results.names())
     connections = Connections.of(core.without, core.ports)
@@ -171,7 +171,7 @@ def conform(
     if is_decoder and "o.code_point" not in subject.compared:
         raise UsageError("a decoder needs code_point: --without or --ports leaves it out")
     # Before the core is compiled, which may fail or take long.
-    part = typed_part(typed, Subject(subject))
+    part = inline_part(inline, Subject(subject))
     if trial.rule is not None:
         _check_rule(trial.rule, Subject(subject), is_decoder=is_decoder)
     engine = _engine(trial.engine, subject)

@@ -75,14 +75,14 @@ def check_outputs(inputs: list[str], outputs: dict[str, str | None]) -> None:
                 raise UsageError(f"{option} must be a regular file, not {name!r}")
             if is_standard_output(name):
                 raise UsageError(f"{option} and standard output are both {name!r}: choose another")
-        place = name if name == "-" else os.path.realpath(name)
-        if place in written:
-            first_option, first_name = written[place]
+        target = name if name == "-" else os.path.realpath(name)
+        if target in written:
+            first_option, first_name = written[target]
             raise UsageError(
                 f"{first_option} and {option} both name {first_name!r}: choose another"
             )
-        if place != os.devnull:
-            written[place] = option, name
+        if target != os.devnull:
+            written[target] = option, name
         check_output(name)
 
 

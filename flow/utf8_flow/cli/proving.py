@@ -200,7 +200,7 @@ def mutate(
 @command(app, "utf8-hdl check proofs", "utf8-hdl check proofs/encoder-unicode-bytes.inv")
 def check(
     *,
-    places: Annotated[list[str] | None, typer.Argument(metavar="FILE|FOLDER", hidden=True)] = None,
+    names: Annotated[list[str] | None, typer.Argument(metavar="FILE|FOLDER", hidden=True)] = None,
 ) -> None:
     """Verify certificates of proofs.
 
@@ -214,26 +214,26 @@ def check(
     from ..terminal import VerificationFailed, report_console
 
     need_packages("check", [SOLVER], "formal")
-    if not check_all(report_console(), places or []):
+    if not check_all(report_console(), names or []):
         raise VerificationFailed
 
 
-def check_all(show: "Console", places: list[str]) -> bool:
+def check_all(show: "Console", names: list[str]) -> bool:
     """Print the verdict on each certificate; true if all are confirmed."""
     import utf8_check
 
     from ..terminal import progress_bar, say
 
-    confirmed = True
+    all_confirmed = True
     try:
-        found = utf8_check.certificates(places)
+        found = utf8_check.certificates(names)
         with progress_bar() as progress:
             task = progress.add_task("checking", total=len(found))
             for certificate in found:
-                right, said = utf8_check.verdict(certificate)
-                say(show, f"{certificate}: {said}", "" if right else "bold red")
-                confirmed &= right
+                confirmed, text = utf8_check.verdict(certificate)
+                say(show, f"{certificate}: {text}", "" if confirmed else "bold red")
+                all_confirmed &= confirmed
                 progress.advance(task)
     except utf8_check.Unreadable as error:
         raise UsageError(str(error)) from error
-    return confirmed
+    return all_confirmed

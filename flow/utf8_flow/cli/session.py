@@ -143,8 +143,8 @@ def _what_failed(error: BaseException | None) -> str:
     name = getattr(error, "filename", None)
     if name is not None:
         return f"cannot use {os.fsdecode(name)!r}: {reason}"
-    place = f" (temporary files are in {tempfile.tempdir!r})" if tempfile.tempdir else ""
-    return f"cannot continue: {reason}{place}"
+    folder = f" (temporary files are in {tempfile.tempdir!r})" if tempfile.tempdir else ""
+    return f"cannot continue: {reason}{folder}"
 
 
 def _status_after(heeded: list[int]) -> int:

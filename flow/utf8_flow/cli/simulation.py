@@ -125,12 +125,12 @@ def simulate(
     context: typer.Context,
     *,
     file: Annotated[str | None, typer.Argument(metavar="FILE|-", hidden=True)] = None,
-    typed: Input,
+    inline: Input,
     design: Design,
     rules: Rules,
     simulator: Simulator,
     stalling: Stalling,
-    kept: Record,
+    outputs: Record,
 ) -> None:
     """Simulate the hardware on a text, against its golden model.
 
@@ -147,35 +147,35 @@ def simulate(
     from ..verify.runner import Runner
     from ..verify.simulation import Recording
     from ..verify.sources import Campaign, Counted, Replay
-    from .texts import one_text, read_table, typed_part
+    from .texts import inline_part, one_text, read_table
 
-    spec, stimulus = design.spec(rules.chosen()), typed.stimulus
+    spec, stimulus = design.spec(rules.chosen()), inline.stimulus
     reject_inapplicable(
         context,
         [spec],
         **dict.fromkeys(OF_A_TEXT, stimulus is not None and "with --stimulus"),
         seed=stalling.rates == (None, None) and UNLESS_RATES,
-        wave_cycles=kept.wave is None and "without --wave",
+        wave_cycles=outputs.wave is None and "without --wave",
     )
     subject, mode = Subject(spec.make()), Mode(str(stalling), *stalling.stalls())
-    outputs = {**kept.names(), "--bytes": kept.encoded}
-    check_outputs([name for name in (file, stimulus) if name], outputs)
-    drawn = cycle_range("--wave-cycles", kept.wave_cycles)
+    names = {**outputs.names(), "--bytes": outputs.encoded}
+    check_outputs([name for name in (file, stimulus) if name], names)
+    drawn = cycle_range("--wave-cycles", outputs.wave_cycles)
     if len(drawn) > MAX_CYCLES_DRAWN:
         raise UsageError(f"--wave-cycles draws at most {MAX_CYCLES_DRAWN} cycles, not {len(drawn)}")
-    show = report_console(outputs)
+    show = report_console(names)
     of = spec, simulator.engine, stalling.seed
     with ExitStack() as files:
         plan: Plan
         if stimulus is not None:
             plan = Replay(*of, read_table(stimulus, subject.interface, shlex.join(spec.words)))
         else:
-            text = files.enter_context(one_text(file, typed_part(typed, subject), subject))
+            text = files.enter_context(one_text(file, inline_part(inline, subject), subject))
             plan = Campaign(*of, [mode], [text], counted=Counted.NOTHING)
         plan = plan.about(subject)
         engine, engine_line = prepare_engine(simulator.engine, subject.design, plan.inputs)
-        recording = Recording(engine, outputs, drawn)
-        runner = Runner(show, plan.on(engine), observer=recording)
+        recording = Recording(engine, names, drawn)
+        runner = Runner(show, plan.on(engine), recording=recording)
         runner.run_units()
     recording.report_verdict(show, runner, engine_line, DIFFERENCE_VCD)
 
@@ -191,12 +191,12 @@ def compare(
     context: typer.Context,
     *,
     files: Annotated[list[str] | None, typer.Argument(metavar="FILE|-", hidden=True)] = None,
-    typed: InlineInput,
+    inline: InlineInput,
     design: Design,
     rules: Rules,
     simulator: Simulator,
     stalling: Stalling,
-    kept: OutputFiles,
+    outputs: OutputFiles,
     runs: LongRuns,
     machines: Machines,
 ) -> None:
@@ -219,10 +219,10 @@ def compare(
     from ..verify.engines import tools_of
     from ..verify.runner import Budget, Runner
     from ..verify.sources import Campaign, Exhaustive, RandomUnits
-    from .texts import typed_part
+    from .texts import inline_part
 
     spec, state = design.spec(rules.chosen()), runs.state
-    is_campaign = not files and typed == InlineInput()
+    is_campaign = not files and inline == InlineInput()
     budgets = {
         f"--{name}": getattr(runs, name) for name in ("exhaustive", "unit", "cycles", "hours")
     }
@@ -242,11 +242,11 @@ def compare(
     )
     if state == "-":
         raise UsageError("--state needs the name of a file")
-    subject, outputs = Subject(spec.make()), kept.names()
+    subject, names = Subject(spec.make()), outputs.names()
     modes = stalling.modes(resets=is_campaign)
     state_file = (STATE_FILE if state is None else state) if long and long != "--unit" else None
-    check_outputs(files or [], {**outputs, "--state": state_file})
-    show = report_console(outputs)
+    check_outputs(files or [], {**names, "--state": state_file})
+    show = report_console(names)
     plan: Plan
     of = spec, simulator.engine, stalling.seed
     if runs.exhaustive is not None:
@@ -255,7 +255,7 @@ def compare(
     elif long:
         plan = RandomUnits(*of, stalling.rates)
     else:
-        given = _given_parts(context, files or [], typed_part(typed, subject), subject)
+        given = _given_parts(context, files or [], inline_part(inline, subject), subject)
         # The user's own stalls need not reach every cover point.
         is_whole = is_campaign and not any(stalling.rates + stalling.cycles)
         plan = Campaign(*of, modes, given, is_campaign=is_whole)
@@ -269,26 +269,26 @@ def compare(
             workers=workers if long or machines.cluster else None,
             budget=Budget(runs.cycles, runs.hours, runs.unit),
             state_file=state_file,
-            tokens=kept.tokens,
+            tokens=outputs.tokens,
         )
         if "--profile" in spec.used_options:
             say(show, f"profile {spec.profile.describe()}")
         say(show, f"engine {engine_line}")
         say(show, f"golden model {described(plan.inputs)}")
         keeps_state = state is not None and runs.exhaustive is None
-        runner.compare(kept.vcd or DIFFERENCE_VCD, kept.wave, keeps_state=keeps_state)
+        runner.compare(outputs.vcd or DIFFERENCE_VCD, outputs.wave, keeps_state=keeps_state)
 
 
 def _given_parts(
-    context: typer.Context, files: list[str], typed: "Part | None", subject: "Subject"
+    context: typer.Context, files: list[str], inline: "Part | None", subject: "Subject"
 ) -> list["Part"]:
     """The stimuli given on the command line; without any, the campaign is used."""
     from .texts import file_part
 
     if files.count("-") > 1:
         raise UsageError("- is standard input, which can be read only once: give it once")
-    if files and typed:
-        raise UsageError(f"give FILEs or {typed.name}, not both")
-    if typed:
-        return [typed]
+    if files and inline:
+        raise UsageError(f"give FILEs or {inline.name}, not both")
+    if inline:
+        return [inline]
     return [context.with_resource(file_part(name, subject)) for name in files]

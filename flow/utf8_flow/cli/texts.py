@@ -85,22 +85,22 @@ def _code_points(text: str, width: int) -> list[int]:
     return values
 
 
-def typed_part(typed: InlineInput, subject: Subject) -> Part | None:
+def inline_part(given: InlineInput, subject: Subject) -> Part | None:
     """The input given by ``--text``, ``--hex`` or ``--code-points``, or None."""
-    given = typed.text, typed.hexadecimal, typed.code_points
-    if given.count(None) < 2:
+    values = given.text, given.hexadecimal, given.code_points
+    if values.count(None) < 2:
         raise UsageError("give one of --text, --hex and --code-points")
     entry, design = subject.component, subject.design
-    if typed.code_points is not None:
-        words = typed.code_points.split("/")
+    if given.code_points is not None:
+        words = given.code_points.split("/")
         return Part.of(
             "--code-points", [_code_points(part, design.profile.utf32_width) for part in words]
         )
     pieces: list[Piece]
-    if typed.text is not None:
-        name, pieces = "--text", [(entry.encode(typed.text, design), True)]
-    elif typed.hexadecimal is not None:
-        texts = typed.hexadecimal.split("/")
+    if given.text is not None:
+        name, pieces = "--text", [(entry.encode(given.text, design), True)]
+    elif given.hexadecimal is not None:
+        texts = given.hexadecimal.split("/")
         name, pieces = "--hex", [entry.from_hex(text, design) for text in texts]
     else:
         return None
@@ -135,13 +135,13 @@ def file_part(name: str, subject: Subject) -> Iterator[Part]:
 
 
 def one_text(
-    file: str | None, typed: Part | None, subject: Subject
+    file: str | None, inline: Part | None, subject: Subject
 ) -> AbstractContextManager[Part]:
     """The given text: a file or the value of an option, not both."""
-    if file is not None and typed is None:
+    if file is not None and inline is None:
         return file_part(file, subject)
-    if file is None and typed is not None:
-        return nullcontext(typed)
+    if file is None and inline is not None:
+        return nullcontext(inline)
     raise UsageError(ONE_TEXT)
 
 

@@ -27,10 +27,6 @@ from ..designs import DesignSpec
 from ..terminal import progress_bar, report_console, say
 from .families import FAMILIES, Family
 
-BAUD = 115_200
-"""Default baud rate: all terminal programs support it, and the boards' clocks reach it within
-0.2 %."""
-
 _NAME = "utf8_demo"
 """Name of the design and of its files."""
 

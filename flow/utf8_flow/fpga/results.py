@@ -22,7 +22,7 @@ CSV_HEADS = (
     "design", "device", "LUT4s", "registers", "logic cells", "RAM blocks", "seeds", "nextpnr MHz",
     "lowest MHz", "highest MHz", "clock tree MHz", "usable MHz", "bytes/s", "path from", "path to",
 )  # fmt: skip
-"""Column heads of the CSV file."""
+"""Column headings of the CSV file."""
 
 COUNTS = "lookup_tables", "registers", "logic_cells", "memory_blocks"
 
@@ -79,6 +79,20 @@ def per_lookup_table(design: dict[str, Any]) -> float:
     return found
 
 
+def figures(design: dict[str, Any], of_counts: str = "") -> tuple[str, ...]:
+    """The device and the figures of a routed design; ``of_counts`` is the format of its area."""
+    mhz, median = [run["mhz"] for run in design["runs"]], design["median"]["mhz"]
+    limit = " (clock tree)" if median > design["clock_tree_mhz"] else ""
+    return (
+        design["device"],
+        *(f"{design[name]:{of_counts}}" for name in ("lookup_tables", "registers", "logic_cells")),
+        f"{median:.0f}",
+        f"{min(mhz):.0f} to {max(mhz):.0f}",
+        f"{design['usable_mhz']:.0f}{limit}",
+        f"{design['bytes_per_second'] / 1e9:.3g}",
+    )
+
+
 def summary(results: dict[str, Any]) -> list[str]:
     """Tool versions and a table, in Markdown that is also readable as plain text."""
     lines = aligned_table([HEADS, *map(_cells, results["designs"])])
@@ -86,19 +100,12 @@ def summary(results: dict[str, Any]) -> list[str]:
 
 
 def _cells(design: dict[str, Any]) -> tuple[str, ...]:
-    speed = ("", "", str(design["clock_tree_mhz"]), "", "", "", "")
-    if runs := design["runs"]:
-        median, every = design["median"], [run["mhz"] for run in runs]
-        limit = " (clock tree)" if median["mhz"] > design["clock_tree_mhz"] else ""
-        speed = (
-            f"{median['mhz']:.0f}",
-            f"{min(every):.0f} to {max(every):.0f}",
-            str(design["clock_tree_mhz"]),
-            f"{design['usable_mhz']:.0f}{limit}",
-            f"{design['bytes_per_second'] / 1e9:.3g}",
-            f"{per_lookup_table(design):.2f}",
-            f"{median['start']} -> {median['end']}",
-        )
+    limit = str(design["clock_tree_mhz"])
+    speed = ("", "", limit, "", "", "", "")
+    if design["runs"]:
+        *_, median, span, usable, throughput = figures(design)
+        path = f"{design['median']['start']} -> {design['median']['end']}"
+        speed = (median, span, limit, usable, throughput, f"{per_lookup_table(design):.2f}", path)
     counts = (str(design[name]) for name in COUNTS)
     return (design_name(design), design["device"], *counts, *speed)
 

@@ -142,8 +142,8 @@ class Netlist:
         ]
         for width, _, name in sorted(named, reverse=True):
             readable = name.removeprefix(f"{INSIDE}.").replace("__", ".").partition("$")[0]
-            for place, bit in enumerate(module["netnames"][name]["bits"]):
-                self._names[bit] = f"{readable}[{place}]" if width > 1 else readable
+            for index, bit in enumerate(module["netnames"][name]["bits"]):
+                self._names[bit] = f"{readable}[{index}]" if width > 1 else readable
 
     @property
     def registers(self) -> int:
@@ -204,13 +204,13 @@ def _without_pins(text: str, pads: Collection[str], clocked: bool) -> str:
     top = design["modules"]["top"]
     outside = {bit for port in top["ports"].values() for bit in port["bits"]}
     top["ports"] = {name: port for name, port in top["ports"].items() if clocked and name == CLOCK}
-    kept = {bit for port in top["ports"].values() for bit in port["bits"]}
+    remaining = {bit for port in top["ports"].values() for bit in port["bits"]}
     inside: dict[int, int] = {}  # for each pin, the other bit of its cell, which gets its names
     for name, cell in [*top["cells"].items()]:
         if cell["type"] not in pads:
             continue
         one, other = (bits[0] for bits in cell["connections"].values())
-        if kept.isdisjoint({one, other}):
+        if remaining.isdisjoint({one, other}):
             inside |= {one: other} if one in outside else {other: one}
             del top["cells"][name]
     for net in top["netnames"].values():

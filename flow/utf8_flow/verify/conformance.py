@@ -19,9 +19,7 @@ from utf8_sim.stimulus import LAST
 from utf8_sim.tools.words import plural
 
 from ..terminal import say
-
-MAX_TYPED = 64
-"""Values of an input that a command has; a longer input is repeated by its rule."""
+from .difference import MAX_VALUES, hex_list
 
 MAX_TOKENS = 8
 """Outputs of a failure in the report."""
@@ -87,7 +85,7 @@ class Report:
         """The texts of a failure, as for ``--hex``, or how many values they have."""
         values = self._values(failure)
         size = sum(map(len, values))
-        return self._typed(values) if size <= MAX_TYPED else plural(size, "value")
+        return hex_list(self.engine, values) if size <= MAX_VALUES else plural(size, "value")
 
     def command(self, result: Result) -> str:
         """The command that repeats a failure."""
@@ -95,16 +93,16 @@ class Report:
         assert failure
         own = [*self.words, *(["--error-span", failure.span] if failure.span else [])]
         values = self._values(failure)
-        is_typed = values and result.rule.name not in BY_RULE and not result.measured
-        if not is_typed or sum(map(len, values)) > MAX_TYPED:
+        is_inline = values and result.rule.name not in BY_RULE and not result.measured
+        if not is_inline or sum(map(len, values)) > MAX_VALUES:
             return shlex.join([*own, "--rule", result.rule.name])
-        words = [*own, self.engine.component.list_option, self._typed(values)]
+        words = [*own, self.engine.component.list_option, hex_list(self.engine, values)]
         words += ["--stall-input", f"{failure.gaps:g}"] if failure.gaps else []
         words += ["--stall-output", f"{failure.stalls:g}"] if failure.stalls else []
         words += ["--seed", str(failure.seed)] if failure.seed else []
         return shlex.join(words)
 
-    def _values(self, failure: Failure) -> list[list[int]]:
+    def _values(self, failure: Failure) -> list[np.ndarray]:
         """The values of each text."""
         if not failure.texts:
             return []
@@ -113,12 +111,7 @@ class Report:
         ends = np.cumsum(counts)[items[LAST] != 0]
         if values.ndim > 1:
             return []
-        return [text.tolist() for text in np.split(values, ends[ends < len(values)])]
-
-    def _typed(self, values: list[list[int]]) -> str:
-        _, width = self.engine.interface.inputs[0].parts[0]
-        digits = min(4, width // 4)
-        return " / ".join(" ".join(f"{value:0{digits}X}" for value in text) for text in values)
+        return np.split(values, ends[ends < len(values)])
 
     def document(self) -> dict[str, Any]:
         """The scorecard in types of JSON."""

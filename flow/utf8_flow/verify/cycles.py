@@ -57,31 +57,31 @@ def cycle_table(
     rows = _headings(subject, pins, f"{no_mark}{'cycle':>{width}}", met is not None, further)
     head = len(rows)
     for number in cycles:
-        place = number - begin
+        index = number - begin
         mark = "> " if number == marked else no_mark
-        cells = [_input(trace, subject, place, idle)]
+        cells = [_input(trace, subject, index, idle)]
         if met is not None:
-            cells.append(met.get(place, ""))
+            cells.append(met.get(index, ""))
         if trace.interface.state_width:
-            states = trace["state"][place : place + (2 if met and place in met else 1)].tolist()
+            states = trace["state"][index : index + (2 if met and index in met else 1)].tolist()
             cells.append(" -> ".join(map(subject.state_name, states)))
-        cells.append(shown_output(trace, subject, place))
+        cells.append(shown_output(trace, subject, index))
         if pins:
-            i, o = (f"{trace[f'{s}.valid'][place]} {trace[f'{s}.ready'][place]}" for s in "io")
+            i, o = (f"{trace[f'{s}.valid'][index]} {trace[f'{s}.ready'][index]}" for s in "io")
             cells.insert(-1, o)
             cells.insert(0, i)
-        cells = [*(f"{others[place][name]:X}" for name in free), *cells]
+        cells = [*(f"{others[index][name]:X}" for name in free), *cells]
         if resets:
-            cells.insert(0, f"{trace[RESET][place]}")
+            cells.insert(0, f"{trace[RESET][index]}")
         rows.append([f"{mark}{number:>{width}}", *cells])
     lines = _aligned(rows)
     for line in lines[:head]:
         line.stylize("bold")
     for number, line in zip(cycles, lines[head:], strict=True):
-        place = number - begin
-        if has_error(_offered(trace, "o", place)):
+        index = number - begin
+        if has_error(_offered(trace, "o", index)):
             line.stylize("red")
-        if pins and (contradicted := list(_contradicted(window, place))):
+        if pins and (contradicted := list(_contradicted(window, index))):
             more = "; ..." * (len(contradicted) > MAX_PINS_NAMED)
             shown = "; ".join(contradicted[:MAX_PINS_NAMED])
             line.append(f"  <- {shown}{more}", "bold red")
@@ -135,15 +135,15 @@ def _met(trace: Trace, subject: Subject) -> dict[int, str]:
     return dict(zip(cycles[is_here].tolist(), map(subject.component.show_item, items), strict=True))
 
 
-def _input(trace: Trace, subject: Subject, place: int, idle: bool) -> str:
+def _input(trace: Trace, subject: Subject, index: int, idle: bool) -> str:
     pins = [pin.name for pin in trace.interface.inputs]
-    levels = {name: trace[name][place].tolist() for name in pins}
+    levels = {name: trace[name][index].tolist() for name in pins}
     fields = _in_lines(show_fields(levels))
-    if not trace["i.valid"][place]:
+    if not trace["i.valid"][index]:
         return f"({fields})" if idle and fields else ""
     shown = subject.component.show_item(levels)
     width = len("41 A") if trace.interface.inputs[0].width == 8 else 0  # aligns the remarks
-    waits = not trace["i.ready"][place]
+    waits = not trace["i.ready"][index]
     remarks = _with_remarks(f"{shown:<{width}}", bool(levels.get(LAST)), waits)
     return f"{remarks}\n({fields})" if idle and _has_more(levels) else remarks
 
@@ -169,17 +169,17 @@ def show_plain(levels: Mapping[str, Any]) -> str:
     return show_fields({name: level for name, level in levels.items() if name[2:] != "last"})
 
 
-def _offered(trace: Trace, side: str, place: int) -> Fields:
+def _offered(trace: Trace, side: str, index: int) -> Fields:
     """The fields that are offered in a cycle; empty if nothing is offered."""
-    return next(trace[place : place + 1].offered(side))
+    return next(trace[index : index + 1].offered(side))
 
 
-def shown_output(trace: Trace, subject: Subject, place: int) -> str:
+def shown_output(trace: Trace, subject: Subject, index: int) -> str:
     """The output at the pins in a cycle, for humans; empty if there is none."""
-    row = _offered(trace, "o", place)
+    row = _offered(trace, "o", index)
     if not row:
         return ""
-    waits = not trace["o.ready"][place]
+    waits = not trace["o.ready"][index]
     return _with_remarks(subject.component.show_result(row), bool(row.get("o.last")), waits)
 
 
@@ -196,10 +196,10 @@ def _in_lines(shown: str) -> str:
     return textwrap.fill(fixed, WIDEST, break_on_hyphens=False).replace(NO_BREAK, " ")
 
 
-def _contradicted(window: Window, place: int) -> Iterator[str]:
+def _contradicted(window: Window, index: int) -> Iterator[str]:
     """Each pin that differs from the golden model; the payload only if both are valid."""
     interface, traces = window.actual.interface, (window.actual, window.expected)
-    both = all(trace["o.valid"][place] for trace in traces)
+    both = all(trace["o.valid"][index] for trace in traces)
     for name in interface.observed if both else HANDSHAKE:
-        for _, pin, golden, here, labels in window.differences(name, place):
+        for _, pin, golden, here, labels in window.differences(name, index):
             yield f"{pin} {shown_number(here, labels)}, golden {shown_number(golden, labels)}"

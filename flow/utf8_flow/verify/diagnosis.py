@@ -12,7 +12,7 @@ from utf8_sim.minimise import Found, is_item
 from utf8_sim.stimulus import LAST, Table
 from utf8_sim.trace import RESET, Columns, Trace, expand_lane_mask
 
-MAX_VALUES, MAX_SAID = 32, 200
+MAX_VALUES, MAX_OPINION = 32, 200
 """Maximum number of values of a text, and of characters of CPython's result, in a report."""
 
 
@@ -82,22 +82,27 @@ def _drained(engine: Engine, found: Found) -> Trace:
     return Trace.join(list(engine.run(Table(engine.interface, columns))))
 
 
+def offered_values(engine: Engine, trace: Trace) -> tuple[np.ndarray, np.ndarray]:
+    """The values of accepted inputs and of an input offered in the last cycle; ends of texts."""
+    items = trace.inputs(is_item(trace))
+    values, counts = engine.component.values(items)
+    return values, np.cumsum(counts)[items[LAST].view(bool)]
+
+
 def opinions(engine: Engine, trace: Trace) -> Iterator[str]:
     """CPython's result for the text of the output in the last cycle.
 
     Only for the profile ``unicode``, whose rules CPython implements.
     """
     *_, life = trace.lives()
-    items = life.inputs(is_item(life))
-    values, counts = engine.component.values(items)
-    ends = np.cumsum(counts)[items[LAST].view(bool)]
+    values, ends = offered_values(engine, life)
     if engine.profile != UNICODE or values.ndim > 1 or OUTPUT_LAST not in life.columns:
         return
     ended = int(life[OUTPUT_LAST][:-1][life.is_taken[:-1]].sum())
     for text in np.split(values, ends)[ended : ended + 1]:
-        said = engine.component.opinion(text, engine.design)
-        if said and len(text):
+        opinion = engine.component.opinion(text, engine.design)
+        if opinion and len(text):
             digits = 2 if text.dtype.itemsize == 1 else 4
             shown = " ".join(f"{value:0{digits}X}" for value in text[:MAX_VALUES].tolist())
             more = f" ... ({len(text)} in all)" if len(text) > MAX_VALUES else ""
-            yield f"{shown}{more}: {said[:MAX_SAID]}{' ...' * (len(said) > MAX_SAID)}"
+            yield f"{shown}{more}: {opinion[:MAX_OPINION]}{' ...' * (len(opinion) > MAX_OPINION)}"

@@ -3,18 +3,19 @@
 import os
 import shlex
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
 from itertools import groupby, product
 
 import numpy as np
 from rich.console import Console
+from rich.text import Text
 
 from utf8_sim.engines.engine import Engine
 from utf8_sim.lockstep import Difference, Lockstep, Window
 from utf8_sim.minimise import PATIENCE, Found, NotReproducible, attempt, is_item, minimised
-from utf8_sim.stimulus import LAST, FixedStalls, Stimulus
+from utf8_sim.stimulus import FixedStalls, Stimulus
 from utf8_sim.subject import Subject
 from utf8_sim.tools.errors import ToolError, UsageError
 from utf8_sim.tools.files import open_output
@@ -24,20 +25,20 @@ from utf8_sim.trace import RESET, Trace
 from ..designs import DesignSpec
 from ..terminal import VerificationFailed, print_lines, progress_bar, say
 from .cycles import cycle_table, shown_output
-from .diagnosis import broken_rule, opinions
-from .run import Run, report_match
+from .diagnosis import broken_rule, offered_values, opinions
+from .run import Run
 from .waves import draw, write_wave
 
 AROUND = 16, 5
 """Number of cycles in the report: before a difference, and from its own cycle on."""
 
-KEPT_AROUND = 1024, 64
+RECORDED_AROUND = 1024, 64
 """Number of cycles in the waveform: before a difference, and from its own cycle on."""
 
 STIMULUS_FILE = "difference.json"
 """File name of the shortest stimulus that shows a difference, in the waveform's folder."""
 
-MAX_SHOWN, MAX_TYPED = 64, 64
+MAX_SHOWN, MAX_VALUES = 64, 64
 """Maximum number of cycles of the shortest stimulus in the report, and of values in a command."""
 
 VALUES_AROUND = 16, 4
@@ -51,10 +52,10 @@ def report_verdict(
 
     The stimulus of a difference is written to ``folder``, by default the folder of ``vcd``.
     """
-    if run.lockstep and run.lockstep.recent and run.wrong:
-        _explain(show, run, run.lockstep, vcd, wave)
-    if run.lockstep and run.lockstep.difference:
-        _report_shortest(show, run, run.lockstep, folder or os.path.dirname(vcd or ""))
+    if run.recent and run.wrong:
+        _explain(show, run, vcd, wave)
+    if run.difference:
+        _report_shortest(show, run, run.difference, folder or os.path.dirname(vcd or ""))
     if run.failure:
         say(show, run.wrong, "bold red")
     if run.wrong:
@@ -62,14 +63,18 @@ def report_verdict(
     report_match(show, run.cycles)
 
 
-def _explain(
-    show: Console, run: Run, lockstep: Lockstep, vcd: str | None, wave: str | None
-) -> None:
+def report_match(show: Console, cycles: int) -> None:
+    """Print the verdict of a comparison without a difference."""
+    verdict = f"hardware and golden model agree on every output pin in all {cycles} cycles"
+    say(show, verdict, "green")
+
+
+def _explain(show: Console, run: Run, vcd: str | None, wave: str | None) -> None:
     """Show the cycles around the difference, or around the last transfer of a failed run.
 
     Also write a waveform and a timing diagram, if file names for them are given.
     """
-    engine, difference, recording = run.engine, lockstep.difference, lockstep.recording()
+    engine, difference, recording = run.engine, run.difference, run.recording()
     if difference:
         cycle, marked = difference.cycle, difference.cycle
         say(show, f"DIFFERENCE: {difference}", "bold red")
@@ -79,12 +84,13 @@ def _explain(
     else:
         moved = np.flatnonzero(recording.actual.is_accepted | recording.actual.is_taken)
         cycle, marked = recording.first_cycle + int([0, *moved.tolist()][-1]), None
-    shown, kept = (
-        recording.part(cycle - before, cycle + after) for before, after in (AROUND, KEPT_AROUND)
+    near, recorded = (
+        recording.part(cycle - before, cycle + after) for before, after in (AROUND, RECORDED_AROUND)
     )
-    cycles = range(shown.first_cycle, shown.end)
-    _show_cycles(show, recording, cycles, engine, marked, idle=lockstep.is_replay)
-    pictures = ("waveform", vcd, write_wave, kept), ("timing diagram", wave, draw, shown)
+    cycles = range(near.first_cycle, near.end)
+    table = cycle_table(recording, engine, cycles, pins=True, marked=marked, idle=run.is_replay)
+    print_lines(show, table)
+    pictures = ("waveform", vcd, write_wave, recorded), ("timing diagram", wave, draw, near)
     for what, name, write, window in pictures:
         if name is None:
             continue
@@ -95,23 +101,11 @@ def _explain(
             say(show, f"no {what}: {error}")
 
 
-def _show_cycles(
-    show: Console,
-    recording: Window,
-    cycles: Sequence[int],
-    engine: Engine,
-    marked: int | None,
-    idle: bool,
-) -> None:
-    """Print the table of cycles; with ``idle``, also the values on an idle input."""
-    print_lines(show, cycle_table(recording, engine, cycles, pins=True, marked=marked, idle=idle))
-
-
 def _outputs(recording: Window, difference: Difference, engine: Engine) -> str:
     """The outputs of golden model and design."""
-    place = difference.cycle - recording.first_cycle
+    index = difference.cycle - recording.first_cycle
     expected, actual = (
-        shown_output(trace, engine, place).replace("\n", " ") or "none"
+        shown_output(trace, engine, index).replace("\n", " ") or "none"
         for trace in (recording.expected, recording.actual)
     )
     return f"{engine.component.result:<12}expected {expected}, actual {actual}"
@@ -120,10 +114,10 @@ def _outputs(recording: Window, difference: Difference, engine: Engine) -> str:
 def _text_around(recording: Window, cycle: int, engine: Engine) -> str:
     """The values accepted before and after a cycle, and their offset in the text."""
     values, ends, cycles = recording.inputs(engine.component)
-    place = int(np.searchsorted(cycles, cycle))
+    index = int(np.searchsorted(cycles, cycle))
     before, after = VALUES_AROUND
-    first = max(0, place - before)
-    shown = [f"{value:0{digits(engine)}X}" for value in values[first : place + after].tolist()]
+    first = max(0, index - before)
+    shown = [f"{value:0{digits(engine)}X}" for value in values[first : index + after].tolist()]
     if not shown:
         return "none"
     for end in ends[(ends > first) & (ends < first + len(shown))]:
@@ -139,31 +133,38 @@ def digits(engine: Engine) -> int:
     return min(4, width // 4)
 
 
-def _report_shortest(show: Console, run: Run, lockstep: Lockstep, folder: str) -> None:
+def hex_list(engine: Engine, texts: Iterable[np.ndarray]) -> str:
+    """The values of texts, as the option of the component for a list of values accepts them."""
+    return " / ".join(
+        " ".join(f"{value:0{digits(engine)}X}" for value in text.tolist()) for text in texts
+    )
+
+
+def _report_shortest(show: Console, run: Run, difference: Difference, folder: str) -> None:
     """Search for a shorter stimulus with the difference, explain it, and print its command."""
-    engine, difference = run.engine, lockstep.difference
-    if lockstep.is_replay and difference:
-        _explain_shortest(show, engine, Found(difference, lockstep.history.trace()))
+    engine = run.engine
+    if run.is_replay:
+        _explain_shortest(show, engine, Found(difference, run.history.trace()))
         return
     found, remark = None, ""
     begin = time.monotonic()
     try:
         with progress_bar() as progress:
             progress.add_task("looking for a shorter input", total=None)
-            for found in minimised(engine, lockstep):  # noqa: B007 - the last one counts
+            for found in minimised(engine, run):  # noqa: B007 - the last one counts
                 pass
         if time.monotonic() - begin > PATIENCE:
             remark = f" in {PATIENCE:.0f} seconds"
     except KeyboardInterrupt:
         remark = " until interrupted"
     except NotReproducible:
-        wrong = f"not reproducible: {run.wrong}; the same stimulus, driven again"
-        say(show, f"{wrong}, does not show it")
+        why = "the same stimulus, driven again, does not show it"
+        say(show, f"not reproducible: {run.wrong}; {why}")
         return
     except ToolError as error:
         remark = f" ({error})"
     if found is None:
-        cycles = f": the last {len(lockstep.history.trace())} cycles alone do not show it"
+        cycles = f": the last {len(run.history.trace())} cycles alone do not show it"
         say(show, f"no shorter input found{remark or cycles}; to repeat it, run the same again")
         return
     file = _keep(show, found, os.path.join(folder, STIMULUS_FILE), engine)
@@ -171,11 +172,10 @@ def _report_shortest(show: Console, run: Run, lockstep: Lockstep, folder: str) -
     with suppress(KeyboardInterrupt):
         if found.difference != difference or _is_hidden(found.trace):
             say(show, f"in the shortest input: {found.difference}", "bold")
-            eventful, recording = _eventful(found), _recorded(engine, found)
-            _show_cycles(show, recording, eventful, engine, found.difference.cycle, idle=True)
+            print_lines(show, _eventful_cycles(engine, found))
         _explain_shortest(show, engine, found)
         words = as_text(engine, found) or words
-    values = plural(len(_values(engine, found.trace)[0]), engine.component.value)
+    values = plural(len(offered_values(engine, found.trace)[0]), engine.component.value)
     if words:
         say(show, f"shortest input found{remark}: {values}; to repeat it:")
         say(show, simulation(engine, engine.name, *words))
@@ -210,8 +210,8 @@ def _is_hidden(trace: Trace) -> bool:
     return bool(trace[RESET].any() or any(column.any() for column in payload))
 
 
-def _eventful(found: Found) -> list[int]:
-    """The last :data:`MAX_SHOWN` cycles with a reset, an active input or an output.
+def _eventful_cycles(engine: Engine, found: Found) -> list[Text]:
+    """The table of the last :data:`MAX_SHOWN` cycles with a reset, an active input or an output.
 
     The last cycle is always included.
     """
@@ -220,22 +220,11 @@ def _eventful(found: Found) -> list[int]:
     for pin in trace.interface.inputs:
         marks = marks | trace[pin.name].reshape(len(trace), -1).any(axis=1)
     marks[-1] = 1
-    cycles: list[int] = np.flatnonzero(marks)[-MAX_SHOWN:].tolist()
-    return cycles
-
-
-def _recorded(engine: Engine, found: Found) -> Window:
-    """Simulate a stimulus next to the golden model; return its cycles."""
+    cycles = np.flatnonzero(marks)[-MAX_SHOWN:].tolist()
     again = Lockstep(engine, found.table)
     again.run()
-    return again.recording()
-
-
-def _values(engine: Engine, trace: Trace) -> tuple[np.ndarray, np.ndarray]:
-    """The values of accepted inputs and of an input offered in the last cycle; ends of texts."""
-    items = trace.inputs(is_item(trace))
-    values, counts = engine.component.values(items)
-    return values, np.cumsum(counts)[items[LAST].view(bool)]
+    marked = found.difference.cycle
+    return cycle_table(again.recording(), engine, cycles, pins=True, marked=marked, idle=True)
 
 
 def _contents(trace: Trace) -> str:
@@ -264,21 +253,19 @@ def as_text(engine: Engine, found: Found) -> list[str]:
     same effect as an idle cycle; then the idle cycle needs no option.
     """
     trace, side = found.trace, found.difference.pin.partition(".")[0]
-    values, ends = _values(engine, trace)
-    if _is_hidden(trace) or values.ndim > 1 or len(values) > MAX_TYPED:
+    values, ends = offered_values(engine, trace)
+    if _is_hidden(trace) or values.ndim > 1 or len(values) > MAX_VALUES:
         return []
     last_item = int(np.flatnonzero(np.append(True, is_item(trace)))[-1])  # no input follows it
     idle, stalls = trace["i.valid"][:last_item] == 0, _pattern(trace["o.ready"] == 0)
     sides = _pattern(idle & (trace["i.ready"][:last_item] == 1)), _pattern(idle)
-    width = digits(engine)
     for gaps, given in product(sides, (values, np.append(values, values[-1:]))):
         texts = np.split(given, ends[ends < len(given)])
         if attempt(engine, Stimulus([(text, True) for text in texts], gaps, stalls), side):
             break
     else:
         return []
-    shown = (" ".join(f"{value:0{width}X}" for value in text.tolist()) for text in texts)
-    words = [engine.component.list_option, " / ".join(shown)]
+    words = [engine.component.list_option, hex_list(engine, texts)]
     for name, side_stalls in (("input", gaps), ("output", stalls)):
         if any(side_stalls.pattern):
             words += [f"--stall-{name}-cycles", _cycle_list(side_stalls.pattern)]

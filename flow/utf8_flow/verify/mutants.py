@@ -35,10 +35,10 @@ def mutation_score(
             progress.advance(task)
     if not fates.pop(0).equivalent:
         raise RuntimeError("the design itself is killed, or not proved equivalent to itself")
-    return _tell(show, mutants, fates, seed)
+    return _print_score(show, mutants, fates, seed)
 
 
-def _tell(show: Console, mutants: Mutants, fates: dict[int, Fate], seed: int) -> bool:
+def _print_score(show: Console, mutants: Mutants, fates: dict[int, Fate], seed: int) -> bool:
     """Print the table; true if no mutant survives."""
     tried = plural(len(fates), "mutant")
     design = f"{mutants.spec.label}, {mutants.spec.rules}"

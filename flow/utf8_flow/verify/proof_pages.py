@@ -8,7 +8,18 @@ from utf8_hdl import UNICODE
 from ..designs import DesignSpec, designs, small_designs
 from ..formal.properties import every_property
 from ..markdown import table
-from .proof_report import DASH, NOW, UNTRIED, digests, ran, shown_designs, state_of, theorem_of
+from .proof_report import (
+    DASH,
+    NOW,
+    STATES,
+    UNTRIED,
+    by_state,
+    digests,
+    ran,
+    shown_designs,
+    state_of,
+    theorem_of,
+)
 from .proof_results import Results
 
 RESULTS = "docs/proofs.json"
@@ -34,10 +45,6 @@ CLAIMS = {
     "Verilog": ("verilog",),
 }
 """The claims of the summary, and the properties that prove them."""
-
-STATES = "proved", "earlier version", "not tried", "failed or did not end"
-"""The states of :func:`state_of` in the cells of the summary."""
-
 
 WIDE = 64
 """The number of lanes with a table of its own, because only some of its proofs have run."""
@@ -75,7 +82,7 @@ def _claim(results: Results, specs: list[DesignSpec], claim: str) -> str:
 def wide(results: Results, lanes: int = WIDE) -> list[str]:
     """The state of every proof with a number of lanes, in one sentence and a table in Markdown."""
     specs = [spec for spec in shown_designs(results) if spec.lanes == lanes]
-    found = {spec.label: _by_state(results, spec) for spec in specs}
+    found = {spec.label: by_state(results, spec) for spec in specs}
     every = sum(len(digests(spec)) for spec in specs)
     proved = sum(len(names[NOW]) for names in found.values())
     rows = [(label, *_cells(names)) for label, names in found.items()]
@@ -86,15 +93,7 @@ def wide(results: Results, lanes: int = WIDE) -> list[str]:
     return [sentence, "", *table([("design", *STATES), *rows])]
 
 
-def _by_state(results: Results, spec: DesignSpec) -> list[list[str]]:
-    """The properties of a design in each state."""
-    found: list[list[str]] = [[] for _ in STATES]
-    for name in digests(spec):
-        found[state_of(results, spec, UNICODE.name, name)[0]].append(name)
-    return found
-
-
-def _cells(found: list[list[str]]) -> list[str]:
+def _cells(found: list[dict[str, str]]) -> list[str]:
     """The names of the properties in each state; of many that were not tried, the number."""
     cells = [", ".join(f"`{name}`" for name in names) or DASH for names in found]
     if len(found[UNTRIED]) >= MANY:

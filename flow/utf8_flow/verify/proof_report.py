@@ -18,8 +18,9 @@ from .proof_results import UNDECIDED, Results, digest_of
 LANES = 8, 64
 """Numbers of lanes that the tables show for every component with lanes, even without results."""
 
-STATES = "proved at this version", "at an earlier version", "not tried", "did not end"
-NOW, BEFORE, UNTRIED, ENDLESS = range(len(STATES))
+STATES = "proved", "earlier version", "not tried", "failed or did not end"
+NOW, BEFORE, UNTRIED, UNPROVED = range(len(STATES))
+"""The states of a property of a design, with their headings."""
 
 DASH = "–"
 
@@ -67,7 +68,16 @@ def state_of(results: Results, spec: DesignSpec, profile: str, name: str) -> tup
     if not is_current:
         return UNTRIED, f"`{name}`"
     verdict = f"within {seconds}" if result.verdict == UNDECIDED else f"**{result.verdict}**"
-    return ENDLESS, f"`{name}` {verdict}"
+    return UNPROVED, f"`{name}` {verdict}"
+
+
+def by_state(results: Results, spec: DesignSpec) -> list[dict[str, str]]:
+    """The properties of a design in each state, in `unicode`: names and table cells."""
+    found: list[dict[str, str]] = [{} for _ in STATES]
+    for name in digests(spec):
+        state, cell = state_of(results, spec, UNICODE.name, name)
+        found[state][name] = cell
+    return found
 
 
 def status_tables(results: Results, chosen: list[DesignSpec] | None) -> list[str]:
@@ -89,10 +99,7 @@ def status_tables(results: Results, chosen: list[DesignSpec] | None) -> list[str
 
 
 def _row(results: Results, spec: DesignSpec) -> tuple[str, ...]:
-    cells: list[list[str]] = [[] for _ in STATES]
-    for name in digests(spec):
-        state, text = state_of(results, spec, UNICODE.name, name)
-        cells[state].append(text)
+    cells = [list(names.values()) for names in by_state(results, spec)]
     every = len(digests(spec))
     if len(cells[UNTRIED]) == every:
         cells[UNTRIED] = [f"all {every}"]
@@ -166,9 +173,9 @@ def ran(name: str, properties: Iterable[str], results: Results | None) -> str:
             state = max(state_of(results, spec, UNICODE.name, each)[0] for each in own)
             if state in found:
                 found[state].append(spec)
-    said = [f"at this version{_lanes(found[NOW])}"] if found[NOW] else []
-    said += [f"at an earlier version{_lanes(found[BEFORE])}"] if found[BEFORE] else []
-    return "; ".join(said) or "not at this version"
+    parts = [f"at this version{_lanes(found[NOW])}"] if found[NOW] else []
+    parts += [f"at an earlier version{_lanes(found[BEFORE])}"] if found[BEFORE] else []
+    return "; ".join(parts) or "not at this version"
 
 
 def _lanes(specs: list[DesignSpec]) -> str:

@@ -151,8 +151,8 @@ class Results:
         if result.verdict == UNDECIDED and is_better:
             return
         self._results[result.key] = result
-        kept = sorted(filter(_exists, self), key=_order)
-        rows = ",\n".join(json.dumps(each.row()) for each in kept)
+        existing = sorted(filter(_exists, self), key=_order)
+        rows = ",\n".join(json.dumps(each.row()) for each in existing)
         with open_output(self._path) as file:
             file.write(f'{{"results": [\n{rows}\n]}}\n')
 

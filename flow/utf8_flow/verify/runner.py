@@ -6,12 +6,11 @@ import time
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from functools import partial
-from typing import Any, NamedTuple, Protocol, TextIO
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 import numpy as np
 from rich.console import Console
 from rich.progress import Progress
-from rich.text import Text
 
 from utf8_sim.campaign import Sequences
 from utf8_sim.components.report import count_accepted
@@ -21,10 +20,13 @@ from utf8_sim.tools.errors import UsageError
 from utf8_sim.tools.files import open_output, remove_file
 
 from ..terminal import Interrupted, VerificationFailed, print_lines, progress_bar, say
-from .difference import report_verdict
-from .run import Run, report_match
+from .difference import report_match, report_verdict
+from .run import Run
 from .sources import ENDLESS, Campaign, Counted, Plan
 from .state import SEQUENCES, Outcome, State, coverage_lines, coverage_of, sequences_seen
+
+if TYPE_CHECKING:
+    from .simulation import Recording
 
 HOUR = 3600.0
 
@@ -51,22 +53,11 @@ class Budget(NamedTuple):
         return math.inf if self.hours is None else self.hours * HOUR
 
 
-class Observer(Protocol):
-    """Records the cycles that are simulated in this process."""
-
-    def open(self, files: ExitStack) -> None:
-        """Open the files. They are complete when ``files`` closes without an error."""
-
-    def add(self, window: Window) -> None: ...
-
-    def lines(self) -> list[Text]: ...
-
-
 class Runner:
     """A comparison: runs the units of a plan in order, until all are done or a unit is wrong.
 
     Without ``workers``, the units run in this process. ``tokens`` is a file for the hardware's
-    output. ``observer`` receives the windows that are simulated in this process.
+    output. ``recording`` receives the windows that are simulated in this process.
     """
 
     def __init__(
@@ -78,16 +69,16 @@ class Runner:
         budget: Budget | None = None,
         state_file: str | None = None,
         tokens: str | None = None,
-        observer: Observer | None = None,
+        recording: "Recording | None" = None,
     ) -> None:
         self._show, self._plan, self._workers = show, plan, workers
-        self._tokens, self._observer = tokens, observer
+        self._tokens, self._recording = tokens, recording
         self._budget = budget or Budget()
         self.state = State(plan, state_file, self._budget.unit or 0)
         #: The next unit; if a unit is wrong, this unit.
         self._unit = self.state.next
         #: The last simulation in this process.
-        self.run = Run(plan.simulator)
+        self.run: Run | None = None
         #: The difference or failure that a worker reported for the unit.
         self._elsewhere = ""
 
@@ -111,7 +102,7 @@ class Runner:
 
     @property
     def _wrong(self) -> str:
-        return self.run.wrong or self._elsewhere
+        return (self.run and self.run.wrong) or self._elsewhere
 
     @property
     def _units(self) -> range:
@@ -122,8 +113,8 @@ class Runner:
         begin, units = time.monotonic(), self._units
         with self.reported(), ExitStack() as files:
             lines = files.enter_context(open_output(self._tokens)) if self._tokens else None
-            if self._observer:
-                self._observer.open(files)
+            if self._recording:
+                self._recording.open(files)
             progress = files.enter_context(progress_bar())
             if self._workers:
                 outcomes = self._by_workers(self._workers, units, progress, begin)
@@ -144,11 +135,12 @@ class Runner:
         task = progress.add_task("", total=self._plan.inputs or 1)
         for self._unit in units:
             progress.update(task, description=self._plan.name(self._unit))
-            outcome, self.run = Outcome(), Run(self._plan.simulator)
+            outcome = Outcome()
+            self.run = Run(self._plan.simulator, self._plan.stimulus(self._unit))
             try:
-                for window in simulate_unit(self.run, self._plan, self._unit, outcome, lines):
-                    if self._observer:
-                        self._observer.add(window)
+                for window in simulate_unit(self.run, self._plan, outcome, lines):
+                    if self._recording:
+                        self._recording.add(window)
                     progress.advance(task, int(np.count_nonzero(window.actual.is_accepted)))
             except KeyboardInterrupt:
                 self.state.add(outcome, is_whole=False)
@@ -201,8 +193,8 @@ class Runner:
         state = self.state
         state.save()
         print_lines(self._show, coverage_lines(self._plan, state, is_whole=False))
-        if self._observer:
-            print_lines(self._show, self._observer.lines())
+        if self._recording:
+            print_lines(self._show, self._recording.lines())
         if state.path:
             share = state.next / self._plan.units
             done = f"{share:.1%} done: " if self._plan.units < ENDLESS else ""
@@ -216,22 +208,17 @@ class Runner:
             say(self._show, "hardware and golden model differ")
         say(self._show, f"stimulus: {self._plan.name(self._unit)}, seed {self._plan.seed}")
         if self._elsewhere:
-            self.run = Run(self._plan.simulator)
-            for _ in self.run.simulate(self._plan.stimulus(self._unit)):
+            self.run = Run(self._plan.simulator, self._plan.stimulus(self._unit))
+            for _ in self.run.windows():
                 pass
-        if not self.run.wrong:
-            say(
-                self._show,
-                f"not reproducible: {self._elsewhere}; the same stimulus, run once more, shows "
-                "nothing wrong",
-            )
+        if not (self.run and self.run.wrong):
+            again = "the same stimulus, run once more, shows nothing wrong"
+            say(self._show, f"not reproducible: {self._elsewhere}; {again}")
             raise VerificationFailed
         report_verdict(self._show, self.run, vcd, wave)
 
 
-def simulate_unit(
-    run: Run, plan: Plan, unit: int, outcome: Outcome, lines: TextIO | None
-) -> Iterator[Window]:
+def simulate_unit(run: Run, plan: Plan, outcome: Outcome, lines: TextIO | None) -> Iterator[Window]:
     """Simulate a unit, count its cycles and coverage in ``outcome``, and write its output."""
     engine = plan.simulator
     coverage = engine.component.coverage(engine)
@@ -243,7 +230,7 @@ def simulate_unit(
         outcome.counts[SEQUENCES] = sequences.seen
     if lines:
         counters.append(engine.component.report(lines))
-    for window in run.simulate(plan.stimulus(unit)):
+    for window in run.windows():
         outcome.cycles += len(window.actual)
         outcome.values += count_accepted(window.actual)
         for counter in counters:
@@ -255,8 +242,8 @@ def simulate_unit(
 def outcome_of(plan: Plan, has_lines: bool, unit: int) -> Outcome:
     """Run a unit in a worker process, and return its outcome."""
     outcome, lines = Outcome(), io.StringIO()
-    wanted = lines if has_lines else None
-    for _ in simulate_unit(Run(plan.simulator), plan, unit, outcome, wanted):
+    run, wanted = Run(plan.simulator, plan.stimulus(unit)), lines if has_lines else None
+    for _ in simulate_unit(run, plan, outcome, wanted):
         pass
     outcome.lines = lines.getvalue()
     return outcome

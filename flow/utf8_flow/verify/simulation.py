@@ -46,7 +46,10 @@ class Recording:
         self._writers: list[Callable[[Window], object]] = []
 
     def open(self, files: ExitStack) -> None:
-        """Open the files, except the timing diagram. The summary also writes the tokens."""
+        """Open the files, except the timing diagram. The summary also writes the tokens.
+
+        They are complete when ``files`` closes without an error.
+        """
         options = "--tokens", "--bytes", "--vcd"
         tokens, encoded, vcd = (self._outputs[option] for option in options)
         if tokens:
@@ -75,6 +78,7 @@ class Recording:
         The waveform around a difference is written to ``vcd``, unless ``--vcd`` writes all cycles.
         """
         run, lanes = runner.run, self._engine.lanes
+        assert run
         with runner.reported():
             if run.wrong:
                 cycles = plural(run.cycles, "cycle")

@@ -24,9 +24,6 @@ from ..designs import DesignSpec
 from .engine_choice import keep_freed_memory
 from .engines import ENGINES
 
-LONGEST = 4
-"""Maximum length of the texts of :class:`Exhaustive` in bytes."""
-
 SHARD = 1 << 18
 """Number of texts in a unit of :class:`Exhaustive`."""
 

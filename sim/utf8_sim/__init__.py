@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from .golden.decoder import Token, decode
     from .golden.encoder import encode
     from .lockstep import Difference
-    from .running import compare, simulate
+    from .api import compare, simulate
     from .scoreboard import Mismatch, Scoreboard
     from .stimulus import FixedStalls, RandomStalls
     from .tools.errors import ToolError
@@ -40,10 +40,10 @@ _HOMES = {
     "Token": "golden.decoder",
     "ToolError": "tools.errors",
     "Trace": "trace",
-    "compare": "running",
+    "compare": "api",
     "decode": "golden.decoder",
     "encode": "golden.encoder",
-    "simulate": "running",
+    "simulate": "api",
 }
 """The modules of these names. Each is imported when a name in it is first used."""
 

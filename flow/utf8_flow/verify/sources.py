@@ -250,7 +250,7 @@ class RandomUnits(Plan):
 
     def stimulus(self, unit: int) -> Stimulus:
         subject = self.subject
-        pieces = subject.component.hostile(
+        pieces = subject.component.fuzz(
             subject.design, np.random.default_rng((self.seed, unit, 0))
         )
         i, o = _random_stalls(self.rates, self.seed, unit)

@@ -23,8 +23,8 @@ from ..campaign import (
 )
 from ..golden.decoder import decode, form_maximum, is_continuation
 from ..golden.encoder import encode_as
-from ..hostile import bytes_of, texts
-from ..shown import token_label
+from ..fuzz import bytes_of, texts
+from ..format import token_label
 from ..stimulus import LAST, Piece, beats
 from ..trace import Columns, Interface, Trace, as_list, expand_lane_mask
 from .component import Component, Levels
@@ -205,7 +205,7 @@ def beats_of(data: np.ndarray, keep: np.ndarray, last: int = 0) -> Columns:
     return columns | {LAST: lasts}
 
 
-def hostile(design: Any, generator: np.random.Generator, *more: bytes) -> Iterator[Piece]:
+def fuzz(design: Any, generator: np.random.Generator, *more: bytes) -> Iterator[Piece]:
     """Beats for fuzzing, with fragments of ``more`` texts; see :func:`in_beats`."""
     edges = bytes(edges_of(byte_classes(design.profile)))
     stock = b"".join([edges, *boundary_encodings(design.profile), *more])
@@ -541,8 +541,8 @@ class BeatComponent(Component):
     pack = staticmethod(beats)
     promises = staticmethod(beat_promises)
 
-    def hostile(self, design: Any, generator: np.random.Generator) -> Iterator[Piece]:
-        return hostile(design, generator)
+    def fuzz(self, design: Any, generator: np.random.Generator) -> Iterator[Piece]:
+        return fuzz(design, generator)
 
     def show_item(self, item: Levels, /) -> str:
         return show_beat(item)

@@ -14,7 +14,7 @@ from ..campaign import Coverage, Part
 from ..command_line import COMMAND_LINES
 from ..golden.compactor import CompactorModel
 from ..golden.timing import Packing, Timing
-from ..hostile import PIECE, text_ends
+from ..fuzz import PIECE, text_ends
 from ..stimulus import LAST, Piece, random_column
 from ..tools.errors import UsageError
 from ..tools.words import plural
@@ -206,7 +206,7 @@ def _empty_after_many(made: _Beats) -> Iterator[Piece]:
         yield made.of(made.of_count(made.lanes), last=1)
 
 
-def hostile(design: Any, generator: np.random.Generator) -> Iterator[Piece]:
+def fuzz(design: Any, generator: np.random.Generator) -> Iterator[Piece]:
     """Random beats; in each group of one or more consecutive beats, the density is the same."""
     made = _Beats(design, generator)
     count = -(-PIECE // design.lanes)
@@ -367,7 +367,7 @@ class CompactorComponent(BeatComponent):
     report = CompactorReport
     matters: ClassVar = {"o.data": "o.keep"}
     campaign = staticmethod(campaign)
-    hostile = staticmethod(hostile)
+    fuzz = staticmethod(fuzz)
     from_hex = staticmethod(values_in_hex)
 
     @staticmethod

@@ -14,7 +14,7 @@ from ..campaign import Coverage, Part
 from ..command_line import COMMAND_LINES, CommandLine, own_options, owners
 from ..golden.model import Transducer
 from ..golden.timing import Timing
-from ..hostile import any_inputs
+from ..fuzz import any_inputs
 from ..stimulus import Piece, one_by_one
 from ..tools.cores import PRELOAD
 from ..tools.errors import UsageError
@@ -95,7 +95,7 @@ class Component(ABC):
     #: Counts the coverage of an engine's runs.
     coverage: Callable[[Any], Coverage]
 
-    def hostile(self, design: Any, generator: np.random.Generator) -> Iterator[Piece]:
+    def fuzz(self, design: Any, generator: np.random.Generator) -> Iterator[Piece]:
         """Endless random inputs."""
         return any_inputs(design, generator)
 

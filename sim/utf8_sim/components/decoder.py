@@ -25,8 +25,8 @@ from ..golden.decoder import DecoderModel, is_continuation
 from ..golden.encoder import encode_as
 from ..golden.model import MET
 from ..golden.timing import NOTHING, Compact, Elastic, Timing
-from ..hostile import bytes_of, texts
-from ..shown import show_token, shown_byte, token_label, token_text
+from ..fuzz import bytes_of, texts
+from ..format import show_token, shown_byte, token_label, token_text
 from ..stimulus import Piece
 from ..trace import Columns, Trace
 from . import headers
@@ -156,7 +156,7 @@ class DecoderComponent(Component):
     def timing(self, design: Any) -> Compact | Elastic:
         return COMPACT if getattr(design, "compact", False) else PIPELINED
 
-    def hostile(self, design: Any, generator: np.random.Generator) -> Iterator[Piece]:
+    def fuzz(self, design: Any, generator: np.random.Generator) -> Iterator[Piece]:
         return texts(bytes_of(design.profile), generator)
 
     def show_item(self, item: Levels, /) -> str:

@@ -17,8 +17,8 @@ from ..golden.decoder import DecoderModel, form_maximum, sequence_length
 from ..golden.encoder import EncoderModel
 from ..golden.model import feed_all
 from ..golden.timing import Compact, Serial, Timing
-from ..hostile import Fragment, Fragments, alone, texts, values_of
-from ..shown import named, shown_byte
+from ..fuzz import Fragment, Fragments, alone, texts, values_of
+from ..format import named, shown_byte
 from ..stimulus import LAST, Piece, one_by_one
 from ..trace import Columns, Interface, Trace
 from .component import Component, Levels, Row, register
@@ -77,7 +77,7 @@ def encoder_campaign(design: Any, seed: int) -> list[Part]:
     ]
 
 
-def hostile(design: Any, generator: np.random.Generator) -> Iterator[Piece]:
+def fuzz(design: Any, generator: np.random.Generator) -> Iterator[Piece]:
     """Boundary values, values with stray bits, of all classes, of all sizes, and random values."""
     profile, width = design.profile, design.profile.utf32_width
     boundaries = [value for value in boundary_values(profile) if value < 1 << width]
@@ -204,7 +204,7 @@ class EncoderComponent(Component):
     rows = (Row("o.data", lambda byte: shown_byte(byte["o.data"])),)
     levels = ("o.error", "o.last")
     campaign = staticmethod(encoder_campaign)
-    hostile = staticmethod(hostile)
+    fuzz = staticmethod(fuzz)
 
     @staticmethod
     def make(profile: Profile = UNICODE, *, compact: bool = False) -> Any:

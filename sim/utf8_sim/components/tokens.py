@@ -7,7 +7,7 @@ from rich.text import Text
 
 from utf8_hdl import ErrorKind
 
-from ..shown import character
+from ..format import character
 from ..trace import Columns
 from .report import LENGTHS, PREVIEW, ErrorPlaces, Report, json_lines, labels_or_null
 

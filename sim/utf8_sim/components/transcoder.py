@@ -25,7 +25,7 @@ from ..golden.transcoder import (
     UTF_32,
     TranscoderModel,
 )
-from ..hostile import Fragment, Fragments, alone, alone_in_order, many, texts, values_of
+from ..fuzz import Fragment, Fragments, alone, alone_in_order, many, texts, values_of
 from ..stimulus import LAST, Piece
 from ..tools.words import plural
 from ..trace import Columns, Trace
@@ -273,14 +273,14 @@ def _hostile(units: Units, seed: int) -> list[bytes]:
     return texts
 
 
-def hostile(design: Any, generator: np.random.Generator) -> Iterator[Piece]:
+def fuzz(design: Any, generator: np.random.Generator) -> Iterator[Piece]:
     """Texts of characters, units of random classes, boundary values and random units.
 
     They are cut at any byte. Many begin with a byte order mark, or consist of it.
     """
     units = Units(design)
     if units.size == UTF_8:
-        return beats.hostile(design, generator, units.text(BOM))
+        return beats.fuzz(design, generator, units.text(BOM))
     right: list[list[Fragment]] = [[[range(HIGH.start)]], [[alone(BOM)]]]
     right += [[[HIGH, LOW]]] * (units.size == UTF_16)
     kinds: list[list[Fragment]] = [
@@ -560,7 +560,7 @@ class TranscoderComponent(BeatComponent):
     levels = ("o.error", "o.last")
     matters: ClassVar = {"o.data": "o.keep"}
     campaign = staticmethod(campaign)
-    hostile = staticmethod(hostile)
+    fuzz = staticmethod(fuzz)
     encode = staticmethod(encode)
     opinion = staticmethod(transcoded_by_cpython)
     ports = staticmethod(ports)

@@ -6,7 +6,7 @@ from typing import Any
 from utf8_hdl import ErrorKind
 from utf8_hdl.profile import REPLACEMENT
 
-from ..shown import named
+from ..format import named
 from ..tools.words import plural
 from ..trace import Columns
 

@@ -4,11 +4,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .api import compare, simulate
     from .engines.engine import DesignError
     from .golden.decoder import Token, decode
     from .golden.encoder import encode
     from .lockstep import Difference
-    from .api import compare, simulate
     from .scoreboard import Mismatch, Scoreboard
     from .stimulus import FixedStalls, RandomStalls
     from .tools.errors import ToolError

@@ -25,10 +25,10 @@ from utf8_sim.campaign import IN_A_ROW, Coverage, Sequences, byte_classes
 from utf8_sim.components import component_of
 from utf8_sim.components.encoder import value_classes
 from utf8_sim.engines.amaranth import AmaranthEngine
+from utf8_sim.fuzz import LONG_RUN
 from utf8_sim.golden.decoder import DecoderModel, Rules
 from utf8_sim.golden.encoder import kind_of
 from utf8_sim.golden.model import feed_all
-from utf8_sim.fuzz import LONG_RUN
 from utf8_sim.lockstep import Lockstep
 from utf8_sim.stimulus import LAST, STRETCH, ChangingStalls, RandomStalls, Stimulus
 from utf8_sim.subject import interface_of

@@ -12,7 +12,7 @@ from toys import registered, verilog_of
 from upper import UPPER, Upper
 from utf8_hdl import Decoder
 from utf8_sim.command_line import CommandLine, OwnOption
-from utf8_sim.components import DECODER, component_of, register
+from utf8_sim.components import COMPONENTS, component_of, register
 from utf8_sim.engines.amaranth import AmaranthEngine
 from utf8_sim.engines.compiled import CxxrtlEngine, VerilatorEngine
 from utf8_sim.engines.engine import Engine
@@ -60,7 +60,7 @@ def test_component_of_subclass():
     class Special(Decoder):
         pass
 
-    assert component_of(Special()) is DECODER
+    assert component_of(Special()) is COMPONENTS["decoder"]
     with pytest.raises(LookupError, match="no component is registered for 'object'"):
         component_of(object())
 

@@ -21,10 +21,10 @@ from ..campaign import (
     hostile_texts,
     toggled_values,
 )
+from ..format import token_label
+from ..fuzz import bytes_of, texts
 from ..golden.decoder import decode, form_maximum, is_continuation
 from ..golden.encoder import encode_as
-from ..fuzz import bytes_of, texts
-from ..format import token_label
 from ..stimulus import LAST, Piece, beats
 from ..trace import Columns, Interface, Trace, as_list, expand_lane_mask
 from .component import Component, Levels
@@ -60,7 +60,7 @@ BEATS = Bins((0, 1, 2, 4, 8, 16, 32, 64, 128, 255, 256, 257))
 """Bins of coverage for the number of beats before an event in a text."""
 
 KEEPS = "of no lane", "of all lanes", "of the first lanes", "with holes"
-"""Kinds of ``keep``. With one lane, only the first two exist; with two lanes, the first three."""
+"""Kinds of ``keep``; with few lanes, only the first ones exist."""
 
 WORST = 512
 """Number of beats that break every rule, at the start of fuzzing; engines reuse them as idle
@@ -98,10 +98,11 @@ def campaign(design: Any, seed: int) -> list[Part]:
         "random hostile bytes": [*hostile, *lane.joined(hostile[: len(hostile) // 4])],
     }
     pieces: dict[str, Iterable[Piece]] = {name: together(some) for name, some in texts.items()}
-    pieces["texts of every length up to three beats"] = _every_length(design)
+    longest = profile.longest_form
+    characters = b"".join(encode_as(form_maximum(n) + 1) for n in range(1, longest))
+    pieces["texts of every length up to three beats"] = every_length(design, b"A", characters, 4)
     good = [b"A", b"A\xc3\xa9"]
     pieces["broken rules of keep"] = broken_rules(design, b"".join(encodings), good, seed)
-    characters = b"".join(encode_as(form_maximum(n) + 1) for n in range(1, profile.longest_form))
     pieces |= far_texts(design, characters, b"A", [b"\xff", starts[-1]])
     stock = b"".join([bytes(edges), *encodings])
     return [made_part(name, design, some, stock) for name, some in pieces.items()]
@@ -339,12 +340,13 @@ def made_part(
     return Part(name, len(items[LAST]), lambda: iter([items]), is_long)
 
 
-def _every_length(design: Any) -> Iterator[Piece]:
-    """Characters of all lengths, cut at any byte; a full last beat also with an empty one after."""
-    longest = design.profile.longest_form
-    characters = b"".join(encode_as(form_maximum(n) + 1) for n in range(1, longest))
-    for length, others in product(range(3 * design.lanes + 1), range(4)):
-        text = (b"A" * others + characters * length)[:length]
+def every_length(design: Any, letter: bytes, characters: bytes, shifts: int) -> Iterator[Piece]:
+    """Texts of up to three beats: ``characters``, after fewer than ``shifts`` letters.
+
+    They are cut at any byte. A full last beat also occurs with an empty beat after it.
+    """
+    for length, shift in product(range(3 * design.lanes + 1), range(shifts)):
+        text = (letter * shift + characters * length)[:length]
         yield text, True
         if length % design.lanes == 0:
             yield text, False
@@ -404,7 +406,7 @@ class BeatCoverage(Coverage):
         columns, self._column_of_lane = columns_of(places or self.lanes)
         super().__init__(engine, classes or byte_classes(engine.profile), columns)
         self.ends = self.points("end of a text", bytes_of_a_beat(self.lanes))
-        self._kept_idle = self.points("keep on the idle bus", KEEPS[: 1 + min(self.lanes, 3)])
+        self._idle_keeps = self.points("keep on the idle bus", kinds_of_keep(self.lanes))
         self._hidden = self.points("lane without a byte has", map(class_name, self.classes))
         self._broken = self.points("first broken rule after beats", BEATS.labels)
         self._empty = self.points("no byte in mid-text after beats", BEATS.labels)
@@ -414,10 +416,14 @@ class BeatCoverage(Coverage):
         self._input_beats, self._output_beats = TextBeats(), TextBeats()
         self._is_broken = False
 
+    def in_flight(self, trace: Trace, before: int) -> int:
+        """The number of input beats without their output beat, for components with one for each."""
+        accepted, taken = map(np.count_nonzero, (trace.is_accepted, trace.is_taken))
+        return before + int(accepted) - int(taken)
+
     def count_idle_values(self, items: Columns) -> None:
         super().count_idle_values(items)
-        kinds = keep_kinds(items["i.keep"].reshape(-1, self.lanes))
-        self._kept_idle += np.bincount(kinds, minlength=4)[: len(self._kept_idle)]
+        self._idle_keeps += count_keeps(items["i.keep"], self.lanes)
 
     def count_life(self, trace: Trace) -> None:
         super().count_life(trace)
@@ -467,6 +473,17 @@ def keep_kinds(keep: np.ndarray) -> np.ndarray:
     counts = np.add.reduce(keep, axis=1, dtype=np.intp)
     has_hole = np.logical_or.reduce(keep[:, 1:] > keep[:, :-1], axis=1)
     return np.select([counts == 0, counts == lanes, ~has_hole], [0, 1, 2], 3)
+
+
+def kinds_of_keep(lanes: int) -> tuple[str, ...]:
+    """The kinds of ``keep`` that exist with a number of lanes."""
+    return KEEPS[: 1 + min(lanes, 3)]
+
+
+def count_keeps(keep: np.ndarray, lanes: int) -> np.ndarray:
+    """The number of beats with each kind of ``keep``."""
+    kinds = keep_kinds(keep.reshape(-1, lanes))
+    return np.bincount(kinds, minlength=len(KEEPS))[: len(kinds_of_keep(lanes))]
 
 
 class TextBeats:

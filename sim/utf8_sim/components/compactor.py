@@ -12,9 +12,9 @@ from utf8_hdl import Compactor, Profile
 
 from ..campaign import Coverage, Part
 from ..command_line import COMMAND_LINES
+from ..fuzz import PIECE, text_ends
 from ..golden.compactor import CompactorModel
 from ..golden.timing import Packing, Timing
-from ..fuzz import PIECE, text_ends
 from ..stimulus import LAST, Piece, random_column
 from ..tools.errors import UsageError
 from ..tools.words import plural
@@ -22,13 +22,13 @@ from ..trace import LARGEST_PART, Columns, Interface, Trace
 from .beats import (
     BEATS,
     FAR,
-    KEEPS,
     PLACES,
     BeatComponent,
     TextBeats,
     columns_of,
-    keep_kinds,
+    count_keeps,
     kept,
+    kinds_of_keep,
     made_part,
     show_beat,
 )
@@ -242,7 +242,7 @@ class CompactorCoverage(Coverage):
         values = [f"{count} values" for count in range(self.lanes + 1)]
         self.ends = self.points("end of a text", values)
         self.rests = self.points("last output", values)
-        self._kept_idle = self.points("keep on the idle bus", KEEPS[: 1 + min(self.lanes, 3)])
+        self._idle_keeps = self.points("keep on the idle bus", kinds_of_keep(self.lanes))
         self._empty = self.points("no value in mid-text after beats", BEATS.labels)
         self._bits = self.points("bit alone in a value", map(str, range(engine.design.width)))
 
@@ -295,8 +295,7 @@ class CompactorCoverage(Coverage):
 
     def count_idle_values(self, items: Columns) -> None:
         super().count_idle_values(items)
-        kinds = keep_kinds(items["i.keep"].reshape(-1, self.lanes))
-        self._kept_idle += np.bincount(kinds, minlength=4)[: len(self._kept_idle)]
+        self._idle_keeps += count_keeps(items["i.keep"], self.lanes)
 
 
 def _show(side: str, beat: Levels) -> str:
@@ -432,4 +431,4 @@ class CompactorComponent(BeatComponent):
         ]
 
 
-COMPACTOR = register(CompactorComponent())
+register(CompactorComponent())

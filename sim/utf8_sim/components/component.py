@@ -12,9 +12,9 @@ from rich.text import Text
 
 from ..campaign import Coverage, Part
 from ..command_line import COMMAND_LINES, CommandLine, own_options, owners
+from ..fuzz import any_inputs
 from ..golden.model import Transducer
 from ..golden.timing import Timing
-from ..fuzz import any_inputs
 from ..stimulus import Piece, one_by_one
 from ..tools.cores import PRELOAD
 from ..tools.errors import UsageError

@@ -21,12 +21,12 @@ from ..campaign import (
     toggled_values,
 )
 from ..command_line import COMMAND_LINES
+from ..format import show_token, shown_byte, token_label, token_text
+from ..fuzz import bytes_of, texts
 from ..golden.decoder import DecoderModel, is_continuation
 from ..golden.encoder import encode_as
 from ..golden.model import MET
 from ..golden.timing import NOTHING, Compact, Elastic, Timing
-from ..fuzz import bytes_of, texts
-from ..format import show_token, shown_byte, token_label, token_text
 from ..stimulus import Piece
 from ..trace import Columns, Trace
 from . import headers
@@ -192,4 +192,4 @@ class DecoderComponent(Component):
         ]
 
 
-DECODER = register(DecoderComponent())
+register(DecoderComponent())

@@ -13,12 +13,12 @@ from utf8_hdl.profile import NONCHARACTERS, SURROGATES
 
 from ..campaign import Coverage, Part, boundary_values, edges_of
 from ..command_line import COMMAND_LINES
+from ..format import named, shown_byte
+from ..fuzz import Fragment, Fragments, alone, texts, values_of
 from ..golden.decoder import DecoderModel, form_maximum, sequence_length
 from ..golden.encoder import EncoderModel
 from ..golden.model import feed_all
 from ..golden.timing import Compact, Serial, Timing
-from ..fuzz import Fragment, Fragments, alone, texts, values_of
-from ..format import named, shown_byte
 from ..stimulus import LAST, Piece, one_by_one
 from ..trace import Columns, Interface, Trace
 from .component import Component, Levels, Row, register
@@ -250,4 +250,4 @@ class EncoderComponent(Component):
         ]
 
 
-ENCODER = register(EncoderComponent())
+register(EncoderComponent())

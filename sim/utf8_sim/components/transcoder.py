@@ -9,8 +9,9 @@ import numpy as np
 from utf8_hdl import EncodingScheme, ErrorKind, Profile, Transcoder
 from utf8_hdl.profile import NONCHARACTERS
 
-from ..campaign import Bins, Part, boundary_values, class_name, edges_of, toggled_values
+from ..campaign import Bins, Coverage, Part, boundary_values, class_name, edges_of, toggled_values
 from ..command_line import COMMAND_LINES
+from ..fuzz import Fragment, Fragments, alone, alone_in_order, many, texts, values_of
 from ..golden.encoder import encode_as
 from ..golden.timing import Packing
 from ..golden.transcoder import (
@@ -25,7 +26,6 @@ from ..golden.transcoder import (
     UTF_32,
     TranscoderModel,
 )
-from ..fuzz import Fragment, Fragments, alone, alone_in_order, many, texts, values_of
 from ..stimulus import LAST, Piece
 from ..tools.words import plural
 from ..trace import Columns, Trace
@@ -38,6 +38,7 @@ from .beats import (
     InLanes,
     broken_rules,
     error_kinds,
+    every_length,
     far_bits,
     far_texts,
     first_errors,
@@ -242,7 +243,8 @@ def _unit_texts(design: Any, units: Units, seed: int) -> dict[str, Iterable[Piec
         "random hostile units": [*hostile, *place.joined(hostile[: len(hostile) // 4])],
     }
     pieces: dict[str, Iterable[Piece]] = {name: together(some) for name, some in texts.items()}
-    pieces["texts of every length up to three beats"] = _every_length(design, units)
+    pair = units.text(0x10FFFF)
+    pieces["texts of every length up to three beats"] = every_length(design, letter, pair, 2)
     good = [letter, units.text(0xE9) + units.text(0x1F600)]
     data = b"".join(boundaries + pairs)
     pieces["broken rules of keep"] = broken_rules(design, data, good, seed)
@@ -296,18 +298,6 @@ def fuzz(design: Any, generator: np.random.Generator) -> Iterator[Piece]:
     drawn = texts(Fragments(kinds, np.uint32, len(right)), generator)
     pieces = (units.cut(*some, generator) for some in drawn)
     return beats.in_beats(design, pieces, generator, b"".join([*units.edges, *units.boundaries]))
-
-
-def _every_length(design: Any, units: Units) -> Iterator[Piece]:
-    """Letters and pairs, cut at any byte; a full last beat also with an empty one after."""
-    letter = units.unit(0x41)
-    many = 3 * design.lanes
-    for length, others in product(range(many + 1), range(2)):
-        text = (letter * others + units.text(0x10FFFF) * many)[:length]
-        yield text, True
-        if length % design.lanes == 0:
-            yield text, False
-            yield b"", True
 
 
 def _holes(design: Any, text: bytes, good: list[bytes], seed: int) -> Iterator[Piece]:
@@ -425,6 +415,8 @@ class TranscoderCoverage(BeatCoverage):
         )
         self._errors_after = self.points("error in a text of beats", OUT_BEATS.labels)
         self._first_written = np.array([members.start for members in self.written_classes])
+
+    in_flight = Coverage.in_flight
 
     def accepted(self, items: Columns) -> tuple[np.ndarray, np.ndarray]:
         if self._size == 1:
@@ -583,4 +575,4 @@ class TranscoderComponent(BeatComponent):
         return frozenset() if is_utf8 else frozenset({"--error-span"})
 
 
-TRANSCODER = register(TranscoderComponent())
+register(TranscoderComponent())

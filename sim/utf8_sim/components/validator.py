@@ -72,10 +72,6 @@ class VerdictCoverage(BeatCoverage):
         super().begin_again()
         self._empty_beats = 0  # in the unfinished text at the output
 
-    def in_flight(self, trace: Trace, before: int) -> int:
-        accepted, taken = map(np.count_nonzero, (trace.is_accepted, trace.is_taken))
-        return before + int(accepted) - int(taken)
-
     def count_life(self, trace: Trace) -> None:
         super().count_life(trace)
         taken = trace.taken()
@@ -179,4 +175,4 @@ class ValidatorComponent(BeatComponent):
 // care."""
 
 
-VALIDATOR = register(ValidatorComponent())
+register(ValidatorComponent())

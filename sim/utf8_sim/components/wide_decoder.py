@@ -28,10 +28,6 @@ class SlotsCoverage(BeatCoverage):
         self.slots = self.points("token in", (f"slot {n}" for n in range(self.lanes + 1)))
         self._errors_after = self.points("error after beats", BEATS.labels)
 
-    def in_flight(self, trace: Trace, before: int) -> int:
-        accepted, taken = map(np.count_nonzero, (trace.is_accepted, trace.is_taken))
-        return before + int(accepted) - int(taken)
-
     def count_life(self, trace: Trace) -> None:
         super().count_life(trace)
         taken = trace.taken()
@@ -82,6 +78,7 @@ class WideDecoder(BeatComponent):
     report = SlotsReport
     show_result = staticmethod(show_slots)
     text = staticmethod(show_slots)
+    rows = (Row("tokens", show_slots),)
     coverage_lines = staticmethod(token_counts)
 
     def model(self, design: Any) -> WideDecoderModel:
@@ -89,10 +86,6 @@ class WideDecoder(BeatComponent):
 
     def timing(self, design: Any) -> Credit:
         return TIMING
-
-    @property
-    def rows(self) -> tuple[Row, ...]:
-        return (Row("tokens", show_slots),)
 
     def ports(self, design: Any) -> str:
         return PORTS.format(kinds=headers.kinds(design.profile))

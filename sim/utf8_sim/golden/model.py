@@ -1,6 +1,6 @@
 """The golden model of every pin in every cycle: the outputs and their timing."""
 
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -98,14 +98,3 @@ def feed_all(transducer: Transducer, items: Columns) -> Columns:
     """The outputs of inputs without a reset between them."""
     count = len(next(iter(items.values())))
     return transducer.feed(items, np.zeros(count, dtype=bool)).columns
-
-
-def feed_one(transducer: Transducer, interface: Interface, levels: list[Any]) -> list[list[Any]]:
-    """The payloads that an input produces; ``levels`` are the values of its fields."""
-    items: Columns = {
-        pin.name: np.array([level], dtype=pin.dtype)
-        for pin, level in zip(interface.inputs, levels, strict=True)
-    }
-    columns = feed_all(transducer, items)
-    rows = zip(*(columns[pin.name].tolist() for pin in interface.outputs), strict=True)
-    return [list(row) for row in rows]

@@ -339,14 +339,9 @@ class Packing(NamedTuple):
         return self.stages + 2
 
     @property
-    def latency_of_full(self) -> int:
-        """Cycles from the input that fills an output."""
-        return self.latency_of_cut + self.waits
-
-    @property
     def latency(self) -> int:
         """Cycles from the last input of a text to its last output."""
-        return self.latency_of_full + 1
+        return self.stages + 3 + self.waits
 
     @property
     def kernel(self) -> Kernel:

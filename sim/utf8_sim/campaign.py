@@ -252,10 +252,10 @@ class Coverage:
         self._state_at_reset = self.points("reset in state", states.values())
         self._number_of_state = {state: number for number, state in enumerate(states)}
         self._idle = self.points("value on the idle bus", map(class_name, classes))
-        self._kept_on = self.points("idle bus", ["has the input before it", "has another value"])
-        self.begin_again()
+        self._idle_change = self.points("idle bus", ["unchanged", "changed"])
+        self.reset()
 
-    def begin_again(self) -> None:
+    def reset(self) -> None:
         """Reset was active: forget the inputs in flight."""
         self._in_flight = 0
 
@@ -298,13 +298,13 @@ class Coverage:
 
     def add(self, trace: Trace) -> None:
         """Count a window of a trace."""
-        for life in trace.lives():
-            if len(life):
-                self.count_life(life)
-                if life[RESET][-1]:
-                    self.begin_again()
+        for segment in trace.split_at_resets():
+            if len(segment):
+                self.count_between_resets(segment)
+                if segment[RESET][-1]:
+                    self.reset()
 
-    def count_life(self, trace: Trace) -> None:
+    def count_between_resets(self, trace: Trace) -> None:
         """Count cycles in which reset is active in the last cycle at most."""
         count(self.cells, *self.met(trace))
         self._count_idle(trace)
@@ -327,7 +327,7 @@ class Coverage:
             same = column == trace[name].take(idle - 1, axis=0)
             is_same &= same if same.ndim == 1 else np.logical_and.reduce(same, axis=1)
         same_count = np.count_nonzero(is_same)
-        self._kept_on += same_count, len(idle) - same_count
+        self._idle_change += same_count, len(idle) - same_count
 
     def in_flight(self, trace: Trace, before: int) -> int:
         """Number of inputs in flight after the trace: accepted, with an output not yet taken.
@@ -413,10 +413,11 @@ class Sequences:
         ends = np.cumsum(counts).compress(is_last)
         digits = np.insert(rows.astype(np.int32) + np.int32(1), ends, 0)
         digits = np.append(self._digits, digits)
-        number = np.insert(np.repeat(waits, counts), ends, waits.compress(is_last)).astype(np.int32)
-        for place in range(IN_A_ROW):
-            number = number * np.int32(self._base) + digits[place : len(number) + place]
-        self.seen[number] = True
+        stalled = np.insert(np.repeat(waits, counts), ends, waits.compress(is_last))
+        sequence = stalled.astype(np.int32)
+        for first in range(IN_A_ROW):
+            sequence = sequence * np.int32(self._base) + digits[first : len(sequence) + first]
+        self.seen[sequence] = True
         self._digits = digits[1 - IN_A_ROW :]
 
     def merge(self, seen: np.ndarray) -> None:
@@ -426,5 +427,5 @@ class Sequences:
 
 def count(cells: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> None:
     """Add 1 to a cell for each pair of a row and a column."""
-    places = rows * np.intp(cells.shape[1]) + columns
-    cells += np.bincount(places, minlength=cells.size).reshape(cells.shape)
+    cell = rows * np.intp(cells.shape[1]) + columns
+    cells += np.bincount(cell, minlength=cells.size).reshape(cells.shape)

@@ -36,16 +36,16 @@ class OwnOption:
         option = self.option or f"--{self.name.replace('_', '-')}"
         object.__setattr__(self, "option", option)
 
-    def plain(self, value: Any) -> Any:
+    def to_json(self, value: Any) -> Any:
         """A value as a type that JSON has; ``None`` is the default."""
         value = self.default if value is None else value
         return getattr(value, "value", value)
 
-    def typed(self, value: Any) -> Any:
+    def to_parameter(self, value: Any) -> Any:
         """A plain value converted to the type of the gateware's parameter."""
         return resolve_name(self.values)(value) if self.values else value
 
-    def words(self, value: Any) -> list[str]:
+    def arguments(self, value: Any) -> list[str]:
         """The command-line words for a plain value, if any are needed."""
         if value == self.default and not self.forms:
             return []

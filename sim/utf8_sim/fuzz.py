@@ -91,10 +91,10 @@ class Fragments:
         number += self._first.take(kinds)
         lengths = self._lengths.take(number)
         shift = self._begins.take(number) - (np.cumsum(lengths) - lengths)
-        place = np.repeat(shift, lengths)
-        place += np.arange(len(place))
-        random = generator.integers(0, self._most, len(place), dtype=self._wide, endpoint=True)
-        random = random % self._sizes.take(place) + self._lowest.take(place)
+        index = np.repeat(shift, lengths)
+        index += np.arange(len(index))
+        random = generator.integers(0, self._most, len(index), dtype=self._wide, endpoint=True)
+        random = random % self._sizes.take(index) + self._lowest.take(index)
         return random.astype(self._dtype)
 
 
@@ -102,13 +102,13 @@ def text_ends(size: int, generator: np.random.Generator) -> np.ndarray:
     """Flags for the ends of texts, of all lengths up to a maximum that differs between pieces."""
     highest = generator.integers(LONGEST_TEXT, endpoint=True)
     ends = np.zeros(size, dtype=bool)
-    place = -1
-    while place < size:
+    index = -1
+    while index < size:
         powers = 1 << generator.integers(highest, size=1 + (size >> highest), endpoint=True)
         lengths = 1 + (generator.random(len(powers)) * powers).astype(np.int64)
-        places = place + np.cumsum(lengths)
-        ends[places[places < size]] = True
-        place = int(places[-1])
+        indices = index + np.cumsum(lengths)
+        ends[indices[indices < size]] = True
+        index = int(indices[-1])
     return ends
 
 

@@ -105,27 +105,27 @@ class Window:
     def difference(self) -> Difference | None:
         """The first difference at an output pin."""
         is_valid = self.actual["o.valid"].view(bool)
-        places = {}
+        first_rows = {}
         for pin in self.actual.interface.observed:
             differs = self.actual[pin] != self.expected[pin]
             wrong = differs.any(axis=1) if differs.ndim > 1 else differs
             if pin not in HANDSHAKE:
                 wrong &= is_valid
             if wrong.any():
-                places[pin] = int(wrong.argmax())
-        if not places:
+                first_rows[pin] = int(wrong.argmax())
+        if not first_rows:
             return None
-        name = min(places, key=places.__getitem__)
-        return next(self.differences(name, places[name]))
+        name = min(first_rows, key=first_rows.__getitem__)
+        return next(self.differences(name, first_rows[name]))
 
-    def differences(self, name: str, place: int) -> Iterator[Difference]:
-        """The differences of a pin in the cycle with index ``place``, one for each wrong part."""
+    def differences(self, name: str, row: int) -> Iterator[Difference]:
+        """The differences of a pin in the cycle with index ``row``, one for each wrong part."""
         labels = self.actual.interface.pin(name).labels
-        expected, actual = (self.expected[name][place], self.actual[name][place])
+        expected, actual = (self.expected[name][row], self.actual[name][row])
         for part in map(tuple, np.argwhere(expected != actual)):
             of_part = name + "".join(f"[{number}]" for number in part)
             levels = int(expected[part]), int(actual[part])
-            yield Difference(self.first_cycle + place, of_part, *levels, labels)
+            yield Difference(self.first_cycle + row, of_part, *levels, labels)
 
 
 HANDSHAKE = "i.ready", "o.valid"
@@ -174,10 +174,10 @@ class Lockstep:
                 return
 
     def _count_values(self, trace: Trace) -> None:
-        *_, life = trace.lives()
-        if len(life) < len(trace):
+        *_, segment = trace.split_at_resets()
+        if len(segment) < len(trace):
             self._of_text = 0
-        items = life.accepted()
+        items = segment.accepted()
         _, counts = self._engine.component.values(items)
         ends = np.flatnonzero(items[LAST])
         begin = int(ends[-1]) + 1 if len(ends) else 0

@@ -44,7 +44,7 @@ RARE = 1 / 4096
 BROKEN = 0.25
 """Probability that a piece of hostile texts breaks the rules of ``keep``."""
 
-PLACES = 16
+MEMORY_ENTRIES = 16
 """Entries of the output memory, or of each of its banks."""
 
 WIDE = 16
@@ -89,7 +89,9 @@ def campaign(design: Any, seed: int) -> list[Part]:
     ]
     texts = {
         "boundary code points in every lane": lane.joined(encodings),
-        "every bit of a value in every lane and place": lane.in_every_place(lane.joined(toggled)),
+        "every bit of a value in every lane and memory entry": lane.in_every_entry(
+            lane.joined(toggled)
+        ),
         "every class after every beginning, in every lane": lane.joined(after_beginnings),
         "one boundary code point in a text": lane.one_by_one(encodings, lanes * len(encodings)),
         "one class after one beginning in a text": lane.one_by_one(after_beginnings),
@@ -97,7 +99,7 @@ def campaign(design: Any, seed: int) -> list[Part]:
         "short texts": [text for three in product(short, repeat=3) for text in three],
         "random hostile bytes": [*hostile, *lane.joined(hostile[: len(hostile) // 4])],
     }
-    pieces: dict[str, Iterable[Piece]] = {name: together(some) for name, some in texts.items()}
+    pieces: dict[str, Iterable[Piece]] = {name: join_texts(some) for name, some in texts.items()}
     longest = profile.longest_form
     characters = b"".join(encode_as(form_maximum(n) + 1) for n in range(1, longest))
     pieces["texts of every length up to three beats"] = every_length(design, b"A", characters, 4)
@@ -105,7 +107,7 @@ def campaign(design: Any, seed: int) -> list[Part]:
     pieces["broken rules of keep"] = broken_rules(design, b"".join(encodings), good, seed)
     pieces |= far_texts(design, characters, b"A", [b"\xff", starts[-1]])
     stock = b"".join([bytes(edges), *encodings])
-    return [made_part(name, design, some, stock) for name, some in pieces.items()]
+    return [make_part(name, design, some, stock) for name, some in pieces.items()]
 
 
 def far_texts(
@@ -119,7 +121,7 @@ def far_texts(
     lanes, size = design.lanes, len(letter)
 
     def with_error(beats_before: int, lane: int) -> bytes:
-        before = right_text(beats_before * lanes + lane * size % lanes, characters, letter)
+        before = well_formed_text(beats_before * lanes + lane * size % lanes, characters, letter)
         return before + wrong[lane % len(wrong)] + letter * (lanes // size)
 
     def errors() -> Iterator[Piece]:
@@ -139,7 +141,7 @@ def far_texts(
         first = np.arange(lanes) < lanes // 2
         for number, (many, is_empty) in enumerate(product(FAR, (True, False))):
             keep = first * 0 if is_empty else (holes, first)[number // 2 % 2]
-            text = right_text(many * lanes, characters, letter)
+            text = well_formed_text(many * lanes, characters, letter)
             yield text, False
             data = np.frombuffer((wrong[0] + letter * lanes)[:lanes], np.uint8)
             yield beats_of(data[np.newaxis], keep[np.newaxis])
@@ -149,7 +151,7 @@ def far_texts(
     return {"errors after many beats": errors(), "broken rules after many beats": broken()}
 
 
-def right_text(size: int, characters: bytes, letter: bytes) -> bytes:
+def well_formed_text(size: int, characters: bytes, letter: bytes) -> bytes:
     """``size`` bytes of well-formed text."""
     many, rest = divmod(size, len(characters))
     return characters * many + letter * (rest // len(letter))
@@ -182,7 +184,7 @@ def first_errors(design: Any, characters: bytes, letter: bytes, wrong: bytes) ->
     """Texts of ``characters`` and letters up to an offset, then the first error, ``wrong``."""
 
     def wrong_at(offset: int) -> Piece:
-        return right_text(offset, characters, letter) + wrong, True
+        return well_formed_text(offset, characters, letter) + wrong, True
 
     # A short text after each far error reveals an offset that is not cleared.
     far = (
@@ -192,8 +194,8 @@ def first_errors(design: Any, characters: bytes, letter: bytes, wrong: bytes) ->
     )
     close = (wrong_at((1 << bit) + n) for bit in range(CLOSE_BITS + 1) for n in (-1, 0, 1))
     return [
-        made_part("first errors around powers of two", design, close),
-        made_part("first errors far away", design, far, is_long=True),
+        make_part("first errors around powers of two", design, close),
+        make_part("first errors far away", design, far, is_long=True),
     ]
 
 
@@ -219,18 +221,18 @@ def in_beats(
 ) -> Iterator[Columns]:
     """Pack texts into beats; some texts end in an empty beat, and some beats break the rules.
 
-    The first beats break every rule. For ``stock`` see :func:`hide`.
+    The first beats break every rule. For ``stock`` see :func:`fill_empty_lanes`.
     """
-    yield _worst(design, generator, stock)
+    yield _all_rules_broken(design, generator, stock)
     for some in beats(pieces, Interface.of("", design)):
         columns = _with_empty_beats(design.lanes, some, generator)
         if generator.random() < BROKEN:
             _break_rules(columns, generator)
-        hide(columns, stock, int(generator.integers(len(stock))))
+        fill_empty_lanes(columns, stock, int(generator.integers(len(stock))))
         yield columns
 
 
-def _worst(design: Any, generator: np.random.Generator, stock: bytes) -> Columns:
+def _all_rules_broken(design: Any, generator: np.random.Generator, stock: bytes) -> Columns:
     """Beats of ``stock`` with random ``keep``: no lane, all lanes, the first lanes, or holes."""
     lanes = np.arange(design.lanes)
     size = generator.integers(-design.lanes, 2 * design.lanes, (WORST, 1))
@@ -248,7 +250,7 @@ def _rows_of(stock: bytes, rows: int, lanes: int, first: int = 0) -> np.ndarray:
     )
 
 
-def hide(columns: Columns, stock: bytes, first: int = 0) -> None:
+def fill_empty_lanes(columns: Columns, stock: bytes, first: int = 0) -> None:
     """Put bytes of ``stock``, such as lead bytes, into the empty lanes of partial beats.
 
     Only every second partial beat is changed. A design must ignore these lanes.
@@ -303,21 +305,21 @@ class InLanes:
         text = self._filler.join(texts)
         return [self._filler * start + text for start in self._starts]
 
-    def in_every_place(self, texts: list[bytes]) -> list[bytes]:
+    def in_every_entry(self, texts: list[bytes]) -> list[bytes]:
         """Repeat the texts so that each beat is stored in every entry of the output memory."""
         length = sum(-(-len(text) // self._lanes) for text in texts)
-        return [*texts, *[self._filler] * ((1 - length) % PLACES)] * PLACES
+        return [*texts, *[self._filler] * ((1 - length) % MEMORY_ENTRIES)] * MEMORY_ENTRIES
 
     def one_by_one(self, texts: list[bytes], most: int = MAX_TEXTS) -> list[bytes]:
         """Each text alone, in every lane; a sample of about ``most`` if there are more."""
         step = -(-len(self._starts) * len(texts) // most)
-        places = product(self._starts, enumerate(texts))
+        shifted = product(self._starts, enumerate(texts))
         return [
-            self._filler * start + text for start, (n, text) in places if (start + n) % step == 0
+            self._filler * start + text for start, (n, text) in shifted if (start + n) % step == 0
         ]
 
 
-def together(texts: list[bytes]) -> Iterator[Piece]:
+def join_texts(texts: list[bytes]) -> Iterator[Piece]:
     """Join consecutive texts into one piece; an empty text is a piece of its own."""
     for has_bytes, group in groupby(texts, key=bool):
         some = list(group)
@@ -329,14 +331,14 @@ def together(texts: list[bytes]) -> Iterator[Piece]:
             yield from ((text, True) for text in some)
 
 
-def made_part(
+def make_part(
     name: str, design: Any, pieces: Iterable[Piece], stock: bytes = b"", is_long: bool = False
 ) -> Part:
-    """Create a part whose inputs are computed only once. For ``stock`` see :func:`hide`."""
+    """Create a part whose inputs are computed only once; ``stock`` fills its empty lanes."""
     made = list(beats(pieces, Interface.of(name, design)))
     items = {pin: np.concatenate([some[pin] for some in made]) for pin in made[0]}
     if stock:
-        hide(items, stock)
+        fill_empty_lanes(items, stock)
     return Part(name, len(items[LAST]), lambda: iter([items]), is_long)
 
 
@@ -372,7 +374,7 @@ def broken_rules(design: Any, text: bytes, good: list[bytes], seed: int) -> Iter
             yield right, True
 
 
-def kept(items: Columns) -> np.ndarray:
+def valid_lanes(items: Columns) -> np.ndarray:
     """Mask of the valid values in ``i.data``."""
     return expand_lane_mask(items["i.keep"] != 0, items["i.data"])
 
@@ -401,9 +403,9 @@ class BeatCoverage(Coverage):
     column = "lane"
     title = "lane"
 
-    def __init__(self, engine: Any, classes: list[range] | None = None, places: int = 0) -> None:
+    def __init__(self, engine: Any, classes: list[range] | None = None, units: int = 0) -> None:
         self.lanes = engine.design.lanes
-        columns, self._column_of_lane = columns_of(places or self.lanes)
+        columns, self._column_of_lane = columns_of(units or self.lanes)
         super().__init__(engine, classes or byte_classes(engine.profile), columns)
         self.ends = self.points("end of a text", bytes_of_a_beat(self.lanes))
         self._idle_keeps = self.points("keep on the idle bus", kinds_of_keep(self.lanes))
@@ -411,8 +413,8 @@ class BeatCoverage(Coverage):
         self._broken = self.points("first broken rule after beats", BEATS.labels)
         self._empty = self.points("no byte in mid-text after beats", BEATS.labels)
 
-    def begin_again(self) -> None:
-        super().begin_again()
+    def reset(self) -> None:
+        super().reset()
         self._input_beats, self._output_beats = TextBeats(), TextBeats()
         self._is_broken = False
 
@@ -425,8 +427,8 @@ class BeatCoverage(Coverage):
         super().count_idle_values(items)
         self._idle_keeps += count_keeps(items["i.keep"], self.lanes)
 
-    def count_life(self, trace: Trace) -> None:
-        super().count_life(trace)
+    def count_between_resets(self, trace: Trace) -> None:
+        super().count_between_resets(trace)
         items = trace.accepted()
         keep, last = items["i.keep"].reshape(-1, self.lanes), items[LAST] != 0
         counts = np.add.reduce(keep, axis=1, dtype=np.intp)
@@ -458,7 +460,7 @@ class BeatCoverage(Coverage):
     def met(self, trace: Trace) -> tuple[np.ndarray, np.ndarray]:
         items = trace.accepted()
         values, _ = self.engine.component.values(items)
-        lane = np.nonzero(kept(items).reshape(-1, self.lanes))[1]
+        lane = np.nonzero(valid_lanes(items).reshape(-1, self.lanes))[1]
         return self.rows(values), self._column_of_lane.take(lane)
 
 
@@ -565,6 +567,6 @@ class BeatComponent(Component):
         return show_beat(item)
 
     def values(self, items: Columns) -> tuple[np.ndarray, np.ndarray]:
-        is_kept = kept(items)
+        is_kept = valid_lanes(items)
         counts = np.add.reduce(is_kept, axis=tuple(range(1, is_kept.ndim)), dtype=np.intp)
         return items["i.data"][is_kept], counts

@@ -22,15 +22,15 @@ from ..trace import LARGEST_PART, Columns, Interface, Trace
 from .beats import (
     BEATS,
     FAR,
-    PLACES,
+    MEMORY_ENTRIES,
     BeatComponent,
     TextBeats,
     columns_of,
     count_keeps,
-    kept,
     kinds_of_keep,
-    made_part,
+    make_part,
     show_beat,
+    valid_lanes,
 )
 from .component import Levels, OwnValues, hex_words, register
 from .headers import NOT_COUNTED, THROUGHPUT
@@ -94,11 +94,11 @@ def campaign(design: Any, seed: int) -> list[Part]:
         "full beats": _full(made),
         "beats without a value": _empty(made),
         "texts of every length up to three beats": _every_length(made),
-        "every bit of a value in every lane and place": _every_bit(design, made),
+        "every bit of a value in every lane and memory entry": _every_bit(design, made),
         "random lanes": _random(made),
         "no value after many beats": _empty_after_many(made),
     }
-    return [made_part(name, design, some) for name, some in pieces.items()]
+    return [make_part(name, design, some) for name, some in pieces.items()]
 
 
 def _some_patterns(made: _Beats) -> np.ndarray:
@@ -148,8 +148,8 @@ def _full(made: _Beats) -> Iterator[Piece]:
 def _empty(made: _Beats) -> Iterator[Piece]:
     """Beats without a value: in texts, between texts, and as texts."""
     counts = 0, 1, made.lanes
-    for empty, before, behind in product((1, 2, MAX_EMPTY), counts, counts):
-        yield made.of([made.of_count(n) for n in (before, *[0] * empty, behind)], last=1)
+    for empty, before, after in product((1, 2, MAX_EMPTY), counts, counts):
+        yield made.of([made.of_count(n) for n in (before, *[0] * empty, after)], last=1)
     yield made.of(np.zeros((MAX_EMPTY, made.lanes)), last=np.ones(MAX_EMPTY))
     yield made.of(made.of_count(1), last=1)
 
@@ -169,7 +169,7 @@ def _every_length(made: _Beats) -> Iterator[Piece]:
 
 
 def _every_bit(design: Any, made: _Beats) -> Iterator[Piece]:
-    """Values with one bit set, and with one bit clear, at every beat number modulo `PLACES`."""
+    """Values with one bit set, and with one bit clear, in every memory entry."""
     whole = (1 << design.width) - 1
     bits = [1 << bit for bit in range(design.width)]
     values = [*bits, *(whole ^ bit for bit in bits), whole]
@@ -182,7 +182,7 @@ def _every_bit(design: Any, made: _Beats) -> Iterator[Piece]:
     data = beat["i.data"]
     of_lane = np.array(parts, dtype=data.dtype)
     beat["i.data"] = np.tile(of_lane, made.lanes).reshape(data.shape)
-    for _ in range(PLACES):
+    for _ in range(MEMORY_ENTRIES):
         yield beat
     yield made.of(made.of_count(1), last=1)
 
@@ -246,13 +246,13 @@ class CompactorCoverage(Coverage):
         self._empty = self.points("no value in mid-text after beats", BEATS.labels)
         self._bits = self.points("bit alone in a value", map(str, range(engine.design.width)))
 
-    def begin_again(self) -> None:
-        super().begin_again()
+    def reset(self) -> None:
+        super().reset()
         self._of_text = 0  # values of the unfinished text
         self._input_beats = TextBeats()
 
-    def count_life(self, trace: Trace) -> None:
-        super().count_life(trace)
+    def count_between_resets(self, trace: Trace) -> None:
+        super().count_between_resets(trace)
         items, taken = trace.accepted(), trace.taken()
         counts, last = self._counts(items["i.keep"]), items[LAST] != 0
         numbers = self._input_beats.numbers(last)
@@ -288,7 +288,7 @@ class CompactorCoverage(Coverage):
         is_part = values != 0
         is_alone = np.add.reduce(is_part, axis=1) == 1
         is_power = np.logical_and.reduce((values & (values - (values != 0))) == 0, axis=1)
-        alone = values[is_alone & is_power & kept(items).reshape(values.shape)[:, 0]]
+        alone = values[is_alone & is_power & valid_lanes(items).reshape(values.shape)[:, 0]]
         rows, parts = np.nonzero(alone)
         bits = np.log2(alone[rows, parts].astype(np.float64)).astype(np.intp)
         self._bits += np.bincount(bits + LARGEST_PART * parts, minlength=width)
@@ -364,7 +364,7 @@ class CompactorComponent(BeatComponent):
     value = "value"
     coverage = CompactorCoverage
     report = CompactorReport
-    matters: ClassVar = {"o.data": "o.keep"}
+    dont_care_unless: ClassVar = {"o.data": "o.keep"}
     campaign = staticmethod(campaign)
     fuzz = staticmethod(fuzz)
     from_hex = staticmethod(values_in_hex)
@@ -390,7 +390,7 @@ class CompactorComponent(BeatComponent):
     def show_result(self, result: Levels, /) -> str:
         return _show("o", result)
 
-    def opinion(self, values: np.ndarray, design: Any) -> str:
+    def cpython_result(self, values: np.ndarray, design: Any) -> str:
         return ""
 
     def from_bytes(self, text: Iterator[Piece], design: Any) -> Iterator[Piece]:

@@ -73,7 +73,7 @@ class Component(ABC):
 
     #: Output pins that are don't cares while another pin is zero, and the other pin. With lanes,
     #: this applies to each lane.
-    matters: ClassVar[Mapping[str, str]] = {}
+    dont_care_unless: ClassVar[Mapping[str, str]] = {}
 
     def mask_dont_cares(self, expected: Columns, actual: Columns) -> Columns:
         """The expected values of output pins; don't cares are replaced by the actual values.
@@ -81,7 +81,7 @@ class Component(ABC):
         The selecting pin has one part for each lane; the compared pin may have several.
         """
         columns = dict(expected)
-        for name, where in self.matters.items():
+        for name, where in self.dont_care_unless.items():
             levels, is_set = expected[name], expected[where] != 0
             columns[name] = np.where(expand_lane_mask(is_set, levels), levels, actual[name])
         return columns
@@ -150,7 +150,7 @@ class Component(ABC):
         """Coverage of a comparison in addition to the coverage of every component."""
         return ()
 
-    def opinion(self, values: np.ndarray, design: Any) -> str:
+    def cpython_result(self, values: np.ndarray, design: Any) -> str:
         """CPython's result for the values of a text, for comparison; empty if it has none."""
         text = values.astype(np.uint8).tobytes()
         try:

@@ -21,7 +21,7 @@ from ..campaign import (
     toggled_values,
 )
 from ..command_line import COMMAND_LINES
-from ..format import show_token, shown_byte, token_label, token_text
+from ..format import byte_label, show_token, token_label, token_text
 from ..fuzz import bytes_of, texts
 from ..golden.decoder import DecoderModel, is_continuation
 from ..golden.encoder import encode_as
@@ -80,12 +80,12 @@ class DecoderCoverage(Coverage):
         self._column_of_state = np.zeros(256, dtype=np.intp)
         self._column_of_state[list(engine.state_names)] = np.arange(len(self.columns))
 
-    def begin_again(self) -> None:
-        super().begin_again()
+    def reset(self) -> None:
+        super().reset()
         self._rows_in_flight = np.zeros(0, dtype=np.intp)
 
-    def count_life(self, trace: Trace) -> None:
-        super().count_life(trace)
+    def count_between_resets(self, trace: Trace) -> None:
+        super().count_between_resets(trace)
         is_taken = trace.is_taken
         kinds, lengths = (trace[pin].compress(is_taken) for pin in ("o.kind", "o.length"))
         count(self.tokens, kinds, lengths)
@@ -160,7 +160,7 @@ class DecoderComponent(Component):
         return texts(bytes_of(design.profile), generator)
 
     def show_item(self, item: Levels, /) -> str:
-        return shown_byte(item["i.data"])
+        return byte_label(item["i.data"])
 
     def ports(self, design: Any) -> str:
         return PORTS.format(kinds=headers.kinds(design.profile))

@@ -13,7 +13,7 @@ from utf8_hdl.profile import NONCHARACTERS, SURROGATES
 
 from ..campaign import Coverage, Part, boundary_values, edges_of
 from ..command_line import COMMAND_LINES
-from ..format import named, shown_byte
+from ..format import byte_label, code_point_label
 from ..fuzz import Fragment, Fragments, alone, texts, values_of
 from ..golden.decoder import DecoderModel, form_maximum, sequence_length
 from ..golden.encoder import EncoderModel
@@ -23,7 +23,7 @@ from ..stimulus import LAST, Piece, one_by_one
 from ..trace import Columns, Interface, Trace
 from .component import Component, Levels, Row, register
 from .headers import NOT_COUNTED
-from .report import BOOLEANS, LENGTHS, Beginning, Places, Report, json_lines
+from .report import BOOLEANS, LENGTHS, Beginning, Positions, Report, json_lines
 
 RANDOM_VALUES = 1024
 
@@ -111,8 +111,8 @@ class ValueCoverage(Coverage):
         begun = np.count_nonzero(trace.taken()["o.data"] & 0xC0 != 0x80)
         return before + int(np.count_nonzero(trace.is_accepted)) - int(begun)
 
-    def count_life(self, trace: Trace) -> None:
-        super().count_life(trace)
+    def count_between_resets(self, trace: Trace) -> None:
+        super().count_between_resets(trace)
         values = trace.accepted()["i.code_point"]
         found = np.searchsorted(self._values, values).clip(max=len(self._values) - 1)
         counts = np.bincount(found[self._values[found] == values], minlength=len(self._values))
@@ -131,7 +131,7 @@ class EncoderReport(Report):
     def __init__(self, file: TextIO | None) -> None:
         super().__init__(file)
         self._bytes = Beginning()
-        self._refused = Places()
+        self._refused = Positions()
 
     def _count(self, encoded: Columns) -> None:
         data = encoded["o.data"]
@@ -201,7 +201,7 @@ class EncoderComponent(Component):
     coverage = ValueCoverage
     report = EncoderReport
     show_result = staticmethod(show_byte)
-    rows = (Row("o.data", lambda byte: shown_byte(byte["o.data"])),)
+    rows = (Row("o.data", lambda byte: byte_label(byte["o.data"])),)
     levels = ("o.error", "o.last")
     campaign = staticmethod(encoder_campaign)
     fuzz = staticmethod(fuzz)
@@ -218,7 +218,7 @@ class EncoderComponent(Component):
         return COMPACT if getattr(design, "compact", False) else PIPELINED
 
     def show_item(self, item: Levels, /) -> str:
-        return named(item["i.code_point"])
+        return code_point_label(item["i.code_point"])
 
     def from_bytes(self, text: Iterator[Piece], design: Any) -> Iterator[Piece]:
         """The code points of a text."""
@@ -231,7 +231,7 @@ class EncoderComponent(Component):
         """Characters of all lengths, and a surrogate."""
         return "é€😀A\ud800B".encode(errors="surrogatepass"), True
 
-    def opinion(self, values: np.ndarray, design: Any) -> str:
+    def cpython_result(self, values: np.ndarray, design: Any) -> str:
         return encoded_by_cpython(values)
 
     def ports(self, design: Any) -> str:

@@ -42,10 +42,10 @@ from .beats import (
     far_bits,
     far_texts,
     first_errors,
-    made_part,
+    join_texts,
+    make_part,
     powers_of_two,
     show_beat,
-    together,
     verdict,
 )
 from .component import EXAMPLE, Levels, OwnValues, Row, register
@@ -160,13 +160,13 @@ class Units:
         """The kinds of errors that can occur."""
         if self.size == UTF_8:
             return error_kinds(self.profile)
-        is_there = {
+        is_possible = {
             ErrorKind.TRUNCATED: True,
             ErrorKind.SURROGATE: not self.profile.accept_surrogates,
             ErrorKind.NONCHARACTER: not self.profile.accept_noncharacters,
             ErrorKind.OUT_OF_RANGE: self.profile.highest < self.highest,
         }
-        return {kind for kind, there in is_there.items() if there}
+        return {kind for kind, possible in is_possible.items() if possible}
 
     @property
     def starts(self) -> list[bytes]:
@@ -192,7 +192,7 @@ def campaign(design: Any, seed: int) -> list[Part]:
         pieces = _unit_texts(design, units, seed) | pieces
     pieces["a byte order mark in every beat"] = _mark_in_every_beat(design, units)
     stock = b"".join([*units.edges, *units.boundaries])
-    parts += [made_part(name, design, some, stock) for name, some in pieces.items()]
+    parts += [make_part(name, design, some, stock) for name, some in pieces.items()]
     return [*parts, *_reports(design, units)] if design.errors else parts
 
 
@@ -210,15 +210,15 @@ def _reports(design: Any, units: Units) -> list[Part]:
     far = range(CLOSE_BITS + 1, far_bits(design) - units.size.bit_length() + 2)
     return [
         *first_errors(design, characters, letter, wrong),
-        made_part("errors by number", design, many(range(CLOSE_BITS + 1), (-1, 0, 1))),
-        made_part("very many errors", design, many(far, (0,)), is_long=True),
+        make_part("errors by number", design, many(range(CLOSE_BITS + 1), (-1, 0, 1))),
+        make_part("very many errors", design, many(far, (0,)), is_long=True),
     ]
 
 
 def _unit_texts(design: Any, units: Units, seed: int) -> dict[str, Iterable[Piece]]:
     """Boundaries at every unit index, alone and joined; unfinished sequences at ends of texts."""
     letter = units.unit(0x41)
-    place = InLanes(design.lanes, letter)
+    lanes = InLanes(design.lanes, letter)
     boundaries, edges, starts = units.boundaries, units.edges, units.starts
     pairs = [first + second for first, second in product([*edges, *starts[1:]], edges)]
     size = len(letter)
@@ -232,23 +232,25 @@ def _unit_texts(design: Any, units: Units, seed: int) -> dict[str, Iterable[Piec
     short = [b"", letter, letter[:1], (starts[-1] or letter)[: size - 1], starts[-1], edges[-1]]
     hostile = _hostile(units, seed)
     texts = {
-        "boundary code points in every place": place.joined(boundaries),
-        "every bit of a value in every place": place.in_every_place(place.joined(units.toggled)),
-        "every pair of classes in every place": place.joined(pairs),
-        "one boundary code point in a text": place.one_by_one(boundaries),
-        "one pair of classes in a text": place.one_by_one(pairs),
-        "bytes left over": place.one_by_one(left_over),
+        "boundary code points at every unit index": lanes.joined(boundaries),
+        "every bit of a value at every unit index and memory entry": lanes.in_every_entry(
+            lanes.joined(units.toggled)
+        ),
+        "every pair of classes at every unit index": lanes.joined(pairs),
+        "one boundary code point in a text": lanes.one_by_one(boundaries),
+        "one pair of classes in a text": lanes.one_by_one(pairs),
+        "bytes left over": lanes.one_by_one(left_over),
         "texts that end too early": cut,
         "short texts": [text for three in product(short, repeat=3) for text in three],
-        "random hostile units": [*hostile, *place.joined(hostile[: len(hostile) // 4])],
+        "random hostile units": [*hostile, *lanes.joined(hostile[: len(hostile) // 4])],
     }
-    pieces: dict[str, Iterable[Piece]] = {name: together(some) for name, some in texts.items()}
+    pieces: dict[str, Iterable[Piece]] = {name: join_texts(some) for name, some in texts.items()}
     pair = units.text(0x10FFFF)
     pieces["texts of every length up to three beats"] = every_length(design, letter, pair, 2)
     good = [letter, units.text(0xE9) + units.text(0x1F600)]
     data = b"".join(boundaries + pairs)
     pieces["broken rules of keep"] = broken_rules(design, data, good, seed)
-    pieces["units that are not there"] = _holes(design, data, good, seed)
+    pieces["missing units"] = _holes(design, data, good, seed)
     wrong = [units.text(0xDC00), units.text(0xD800)]
     pieces |= far_texts(design, letter + units.text(0xE9), letter, wrong)
     return pieces
@@ -345,7 +347,7 @@ def _byte_order_marks(design: Any, units: Units) -> Iterator[Piece]:
         yield text + end, False
         yield b"", True
     for hole in range(design.lanes):
-        yield from _mark_behind(design, mark, hole)
+        yield from _mark_after_empty_lanes(design, mark, hole)
 
 
 def _mark_in_every_beat(design: Any, units: Units) -> Iterator[Piece]:
@@ -360,15 +362,15 @@ def _mark_in_every_beat(design: Any, units: Units) -> Iterator[Piece]:
     yield beat * beats.FAR[-1], True
 
 
-def _mark_behind(design: Any, mark: bytes, hole: int) -> Iterator[Piece]:
+def _mark_after_empty_lanes(design: Any, mark: bytes, hole: int) -> Iterator[Piece]:
     """A byte order mark with empty lanes before it, or with an empty lane in it."""
     lanes = design.lanes
     for before in range(2):
         data = np.zeros(-(-(len(mark) + hole + 1) // lanes) * lanes, dtype=np.uint8)
         keep = np.zeros_like(data)
-        places = np.arange(len(mark)) + hole * before
-        places[min(hole, len(mark)) :] += not before
-        data[places], keep[places] = list(mark), 1
+        lanes_of_mark = np.arange(len(mark)) + hole * before
+        lanes_of_mark[min(hole, len(mark)) :] += not before
+        data[lanes_of_mark], keep[lanes_of_mark] = list(mark), 1
         shape = (-1, lanes) if lanes > 1 else -1
         last = np.zeros(len(data) // lanes, dtype=np.uint8)
         last[-1] = 1
@@ -392,7 +394,7 @@ class TranscoderCoverage(BeatCoverage):
             super().__init__(engine)
         else:
             super().__init__(engine, units.classes, design.lanes // self._size)
-            self.column = self.title = "place"
+            self.column = self.title = "unit index"
         self._out_size = UNIT_BYTES[design.target]
         self.errors = self.points("text", ["without an error", "with an error"])
         self._reports = design.errors
@@ -429,24 +431,24 @@ class TranscoderCoverage(BeatCoverage):
             return super().met(trace)
         items = trace.accepted()
         _, is_whole = self._units_in(items)
-        places = np.nonzero(is_whole)[1]
-        return self.accepted(items)[0], self._column_of_lane.take(places)
+        indices = np.nonzero(is_whole)[1]
+        return self.accepted(items)[0], self._column_of_lane.take(indices)
 
     def _units_in(self, items: Columns) -> tuple[np.ndarray, np.ndarray]:
         return _units(items["i.data"], items["i.keep"], f"{self._source_order}u{self._size}")
 
-    def count_life(self, trace: Trace) -> None:
-        super().count_life(trace)
+    def count_between_resets(self, trace: Trace) -> None:
+        super().count_between_resets(trace)
         taken = trace.taken()
         unit = f"{self._target_order}u{self._out_size}"
-        units, is_there = _units(taken["o.data"], taken["o.keep"], unit)
-        rows = np.searchsorted(self._first_written, units[is_there], "right") - 1
+        units, is_complete = _units(taken["o.data"], taken["o.keep"], unit)
+        rows = np.searchsorted(self._first_written, units[is_complete], "right") - 1
         self.written += np.bincount(rows, minlength=len(self.written))
         is_last = taken["o.last"] != 0
         self.errors += np.bincount(taken["o.error"][is_last], minlength=2)
         if self._reports:
             self._count_reports(taken, is_last)
-        counts = np.count_nonzero(is_there[is_last], axis=1)
+        counts = np.count_nonzero(is_complete[is_last], axis=1)
         self.rests += np.bincount(counts, minlength=len(self.rests))
 
         numbers = self._output_beats.numbers(is_last)
@@ -550,11 +552,11 @@ class TranscoderComponent(BeatComponent):
     show_result = staticmethod(show_text)
     rows = (Row("o.data", lambda beat: show_beat(beat, "o")),)
     levels = ("o.error", "o.last")
-    matters: ClassVar = {"o.data": "o.keep"}
+    dont_care_unless: ClassVar = {"o.data": "o.keep"}
     campaign = staticmethod(campaign)
     fuzz = staticmethod(fuzz)
     encode = staticmethod(encode)
-    opinion = staticmethod(transcoded_by_cpython)
+    cpython_result = staticmethod(transcoded_by_cpython)
     ports = staticmethod(ports)
     promises = staticmethod(promises)
 

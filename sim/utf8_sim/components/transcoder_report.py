@@ -17,8 +17,8 @@ from .report import (
     BOOLEANS,
     KEEP,
     Beginning,
-    ErrorPlaces,
-    Places,
+    ErrorPositions,
+    Positions,
     Report,
     Sizes,
     bytes_of,
@@ -38,10 +38,10 @@ class TranscoderReport(Report):
         self._lengths_in = np.zeros(0, dtype=np.int64)
         """Lengths of the texts that have ended at the input but not yet at the output."""
         self._bytes = Beginning()
-        self._wrong = Places()
+        self._wrong = Positions()
         #: The number of errors, and first errors by kind, if the transcoder reports errors.
         self._errors = 0
-        self._first = ErrorPlaces("%d of text %d")
+        self._first = ErrorPositions("%d of text %d")
 
     def add(self, trace: Trace) -> None:
         accepted = trace.accepted()

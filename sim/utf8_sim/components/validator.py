@@ -31,7 +31,7 @@ from .beats import (
 from .component import Row, register
 from .report import (
     BOOLEANS,
-    ErrorPlaces,
+    ErrorPositions,
     Report,
     Sizes,
     json_lines,
@@ -68,12 +68,12 @@ class VerdictCoverage(BeatCoverage):
         empty = "well-formed", "ill-formed"
         self._after_empty = self.points("no byte in mid-text, and the text is", empty)
 
-    def begin_again(self) -> None:
-        super().begin_again()
+    def reset(self) -> None:
+        super().reset()
         self._empty_beats = 0  # in the unfinished text at the output
 
-    def count_life(self, trace: Trace) -> None:
-        super().count_life(trace)
+    def count_between_resets(self, trace: Trace) -> None:
+        super().count_between_resets(trace)
         taken = trace.taken()
         last, error = taken["o.last"] != 0, taken["o.error"] != 0
         kinds = taken["o.kind"][last]
@@ -98,7 +98,7 @@ class ValidatorReport(Report):
         super().__init__(file)
         self._texts = 0
         self._sizes = Sizes()
-        self._errors = ErrorPlaces("%d of text %d")
+        self._errors = ErrorPositions("%d of text %d")
 
     def _count(self, beats: Columns) -> None:
         is_last = beats["o.last"].view(bool)

@@ -28,8 +28,8 @@ class SlotsCoverage(BeatCoverage):
         self.slots = self.points("token in", (f"slot {n}" for n in range(self.lanes + 1)))
         self._errors_after = self.points("error after beats", BEATS.labels)
 
-    def count_life(self, trace: Trace) -> None:
-        super().count_life(trace)
+    def count_between_resets(self, trace: Trace) -> None:
+        super().count_between_resets(trace)
         taken = trace.taken()
         is_token = taken["o.length"] != 0
         count(self.tokens, taken["o.kind"][is_token], taken["o.length"][is_token])

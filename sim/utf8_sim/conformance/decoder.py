@@ -106,7 +106,7 @@ class DecoderSuite(Suite):
             if self._asked not in ("auto", known):
                 self.run_pool("error-span", self._texts(probes(self._profile)))
         if self._asked == "auto" or self.card.results["error-span"].failed:
-            self._span = known  # else this difference would hide all others
+            self._span = known  # else this difference would fill_empty_lanes all others
         share = f"{followed.matches} of {followed.probes} probes"
         is_sure = followed.matches >= SURE * followed.probes
         closest = f"{followed.span} ({share})"

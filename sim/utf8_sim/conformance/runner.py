@@ -114,15 +114,15 @@ class Runner(ABC):
         some, outcome = self._last_of(texts)
         if not outcome.failed:
             return
-        rule = self.named(pool, outcome, len(some))
+        rule = self.broken_rule(pool, outcome, len(some))
         causes = self._causes.setdefault((pool, rule), deque(maxlen=ALIKE))
         if len(causes) == ALIKE and len({*causes}) == 1:
             self.card.fail(causes[0])
             return
         some, outcome = self._shortened(pool, "", some, outcome)
         # Inside a text, a shorter one must break the same rule: else one fault of a core with
-        # several faults would hide the others.
-        rule = self.named(pool, outcome, len(some))
+        # several faults would fill_empty_lanes the others.
+        rule = self.broken_rule(pool, outcome, len(some))
         some, outcome = self._shortened(pool, rule, some, outcome)
         causes.append(rule)
         self._latest = rule
@@ -157,12 +157,12 @@ class Runner(ABC):
                 if self._budget <= 0:
                     return texts, outcome
                 result = self._tried(tried)
-                if result.failed and rule in ("", self.named(pool, result, len(tried))):
+                if result.failed and rule in ("", self.broken_rule(pool, result, len(tried))):
                     texts, outcome, found = tried, result, True
                     break
         return texts, outcome
 
-    def named(self, pool: str, outcome: Outcome, texts: int) -> str:
+    def broken_rule(self, pool: str, outcome: Outcome, texts: int) -> str:
         """The rule that a failed run of some texts breaks."""
         if outcome.problem == "undefined":
             return "defined"

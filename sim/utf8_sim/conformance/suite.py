@@ -104,7 +104,8 @@ class Suite(Runner):
                 # A text that fails alone breaks its own rule, and not `new-text`.
                 alone = (self.bench.run(text, drive, to_end=True) for text in texts)
                 failed = next((each for each in alone if each.failed), None)
-                rule = self.named("", failed, 1) if failed else self.named("", outcome, len(texts))
+                shown, count = (failed, 1) if failed else (outcome, len(texts))
+                rule = self.broken_rule("", shown, count)
         if rule and (drive.gaps or drive.stalls):
             rule = "output-stalls" if drive.stalls else "input-gaps"
         return rule, self.failure([*texts], outcome, drive)

@@ -6,7 +6,7 @@ from typing import Any
 from utf8_hdl import ErrorKind
 from utf8_hdl.profile import REPLACEMENT
 
-from ..format import named
+from ..format import code_point_label
 from ..tools.words import plural
 from ..trace import Columns
 
@@ -41,7 +41,7 @@ def show_fields(token: Fields, compared: Collection[str]) -> str:
         kind = f" {ErrorKind(token['kind']).label}" if "kind" in compared else ""
         words = f"error{kind}" + (f" with U+{value:04X}" if value != REPLACEMENT else "")
     else:
-        words = named(value)
+        words = code_point_label(value)
         if "error" not in compared and "kind" in compared and token["kind"]:
             words += f" {ErrorKind(token['kind']).label}"
     if "length" in compared:

@@ -51,12 +51,12 @@ def shortest_form(value):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def byte_of(value, length, place):  # type: ignore[no-untyped-def]
-    """Byte ``place`` of a value encoded in ``length`` bytes, which may be overlong."""
+def byte_of(value, length, index):  # type: ignore[no-untyped-def]
+    """Byte ``index`` of a value encoded in ``length`` bytes, which may be overlong."""
     if length == 1:
         return value
-    bits = value >> 6 * (length - 1 - place) & 0x3F
-    if place:
+    bits = value >> 6 * (length - 1 - index) & 0x3F
+    if index:
         return 0x80 | bits
     return 0xFF << 8 - length & 0xFF | bits
 
@@ -78,10 +78,10 @@ def encode_values(rules, values, last, encoded):  # type: ignore[no-untyped-def]
         refused = kind_of(values[item], rules) != NONE
         value = REPLACEMENT if refused else values[item]
         length = shortest_form(value)
-        for place in range(length):
-            encoded.data[count] = byte_of(value, length, place)
+        for index in range(length):
+            encoded.data[count] = byte_of(value, length, index)
             encoded.error[count] = 1 if refused else 0
-            encoded.last[count] = last[item] if place == length - 1 else 0
+            encoded.last[count] = last[item] if index == length - 1 else 0
             encoded.brought_by[count] = item
             count += 1
     return count
@@ -107,7 +107,7 @@ class EncoderModel:
 def encode_as(value: int, length: int | None = None) -> bytes:
     """Encode a value in ``length`` bytes, possibly overlong; by default, in its shortest form."""
     length = length or shortest_form(value)
-    return bytes(byte_of(value, length, place) for place in range(length))
+    return bytes(byte_of(value, length, index) for index in range(length))
 
 
 def encode(text: Iterable[int], profile: Profile = UNICODE) -> bytes:

@@ -73,13 +73,13 @@ def numba_version() -> str:
 _counted = {"steps": 0}
 
 
-def expect(steps: int) -> None:
+def count_steps(steps: int) -> None:
     """Count steps that this process is about to run."""
     _counted["steps"] += steps
 
 
 def _is_worth_compiling(steps: int) -> bool:
-    expect(steps)
+    count_steps(steps)
     return is_compiled_after(_counted["steps"])
 
 
@@ -90,7 +90,7 @@ def is_compiled_after(steps: int) -> bool:
     return is_long and wish != "never" and bool(numba_version())
 
 
-def described(steps: int) -> str:
+def execution_mode(steps: int) -> str:
     """Describe how the golden model runs this number of steps."""
     if is_compiled_after(steps):
         return f"compiled by numba {numba_version()}"

@@ -153,8 +153,8 @@ def _building_in(folder: Path) -> Iterator[Path]:
     try:
         yield folder
     except OSError as error:
-        place = error.filename or folder
-        raise ToolError(f"cannot build in {str(place)!r}: {error.strerror}") from error
+        path = error.filename or folder
+        raise ToolError(f"cannot build in {str(path)!r}: {error.strerror}") from error
 
 
 def _check_private(folder: Path) -> None:

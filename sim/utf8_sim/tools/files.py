@@ -43,7 +43,7 @@ def open_binary_output(path: str) -> Iterator[BinaryIO]:
     temporary = None
     try:
         with interrupts_later():
-            target, temporary = _places(path)
+            target, temporary = _target_and_temporary(path)
         with _Sink.open(temporary or path, shown=path) as file:
             yield file
         if temporary:
@@ -58,7 +58,7 @@ def check_output(path: str) -> None:
     """Raise `UsageError` if :func:`open_output` could not write a file; do not change the file."""
     if path != "-":
         with interrupts_later():
-            temporary = _places(path)[1]
+            temporary = _target_and_temporary(path)[1]
             if temporary:
                 temporary.unlink()
 
@@ -108,7 +108,7 @@ def refusing(what: str) -> Iterator[None]:
         raise UsageError(f"cannot {what}: {error.strerror}") from error
 
 
-def _places(path: str) -> tuple[Path, Path | None]:
+def _target_and_temporary(path: str) -> tuple[Path, Path | None]:
     """The path of the file, and of a temporary file beside it, which replaces it when complete.
 
     A device or a pipe cannot be replaced, so it has no temporary file.

@@ -21,9 +21,10 @@ from utf8_hdl import (
     Validator,
     WideDecoder,
 )
-from utf8_sim.campaign import IN_A_ROW, Coverage, Sequences, byte_classes
+from utf8_sim.campaign import byte_classes
 from utf8_sim.components import component_of
 from utf8_sim.components.encoder import value_classes
+from utf8_sim.coverage import IN_A_ROW, Coverage, Sequences
 from utf8_sim.engines.amaranth import AmaranthEngine
 from utf8_sim.fuzz import LONG_RUN
 from utf8_sim.golden.decoder import DecoderModel, Rules

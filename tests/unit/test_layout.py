@@ -18,7 +18,17 @@ BELOW = {
 
 LAYERS = {
     "sim/utf8_sim": [
-        *("tools", "command_line", "trace", "stimulus", "format", "golden", "campaign", "fuzz"),
+        *(
+            "tools",
+            "command_line",
+            "trace",
+            "stimulus",
+            "format",
+            "golden",
+            "campaign",
+            "coverage",
+            "fuzz",
+        ),
         *("components", "subject", "scoreboard", "engines", "lockstep", "minimise", "waves"),
         *("conformance", "api"),
     ],

@@ -13,8 +13,8 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.text import Text
 
-from utf8_sim.campaign import Sequences
 from utf8_sim.components.report import count_accepted
+from utf8_sim.coverage import Sequences
 from utf8_sim.lockstep import Window
 from utf8_sim.tools.cores import Workers
 from utf8_sim.tools.errors import UsageError

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from rich.text import Text
 
-from utf8_sim.campaign import IN_A_ROW, Coverage
+from utf8_sim.coverage import IN_A_ROW, Coverage
 from utf8_sim.tools.errors import WrongValue
 from utf8_sim.tools.files import open_output
 from utf8_sim.tools.interrupts import interrupts_later

@@ -9,9 +9,6 @@ import numpy as np
 from utf8_hdl import ErrorKind, Profile
 
 from ..campaign import (
-    MAX_IDLE,
-    Bins,
-    Coverage,
     Part,
     beginnings,
     boundary_encodings,
@@ -21,6 +18,7 @@ from ..campaign import (
     hostile_texts,
     toggled_values,
 )
+from ..coverage import MAX_IDLE, Bins, Coverage
 from ..format import token_label
 from ..fuzz import bytes_of, texts
 from ..golden.decoder import decode, form_maximum, is_continuation

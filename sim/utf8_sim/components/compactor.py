@@ -10,8 +10,9 @@ from rich.text import Text
 
 from utf8_hdl import Compactor, Profile
 
-from ..campaign import Coverage, Part
+from ..campaign import Part
 from ..command_line import COMMAND_LINES
+from ..coverage import Coverage
 from ..fuzz import PIECE, text_ends
 from ..golden.compactor import CompactorModel
 from ..golden.timing import Packing, Timing

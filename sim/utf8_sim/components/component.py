@@ -10,8 +10,9 @@ from typing import Any, ClassVar, TextIO
 import numpy as np
 from rich.text import Text
 
-from ..campaign import Coverage, Part
+from ..campaign import Part
 from ..command_line import COMMAND_LINES, CommandLine, own_options, owners
+from ..coverage import Coverage
 from ..fuzz import any_inputs
 from ..golden.model import Transducer
 from ..golden.timing import Timing

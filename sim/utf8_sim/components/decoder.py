@@ -10,17 +10,16 @@ from utf8_hdl import UNICODE, CompactDecoder, Decoder, ErrorKind, Profile, WideD
 
 from ..campaign import (
     LONGEST_FORM,
-    Coverage,
     Part,
     beginnings,
     boundary_encodings,
     byte_classes,
-    count,
     edges_of,
     hostile_texts,
     toggled_values,
 )
 from ..command_line import COMMAND_LINES
+from ..coverage import Coverage, count
 from ..format import byte_label, show_token, token_label, token_text
 from ..fuzz import bytes_of, texts
 from ..golden.decoder import DecoderModel, is_continuation

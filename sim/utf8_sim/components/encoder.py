@@ -11,8 +11,9 @@ from rich.text import Text
 from utf8_hdl import EXTENDED, UNICODE, CompactEncoder, Decoder, Encoder, Profile
 from utf8_hdl.profile import NONCHARACTERS, SURROGATES
 
-from ..campaign import Coverage, Part, boundary_values, edges_of
+from ..campaign import Part, boundary_values, edges_of
 from ..command_line import COMMAND_LINES
+from ..coverage import Coverage
 from ..format import byte_label, code_point_label
 from ..fuzz import Fragment, Fragments, alone, texts, values_of
 from ..golden.decoder import DecoderModel, form_maximum, sequence_length

@@ -9,8 +9,9 @@ import numpy as np
 from utf8_hdl import EncodingScheme, ErrorKind, Profile, Transcoder
 from utf8_hdl.profile import NONCHARACTERS
 
-from ..campaign import Bins, Coverage, Part, boundary_values, class_name, edges_of, toggled_values
+from ..campaign import Part, boundary_values, class_name, edges_of, toggled_values
 from ..command_line import COMMAND_LINES
+from ..coverage import Bins, Coverage
 from ..fuzz import Fragment, Fragments, alone, alone_in_order, many, texts, values_of
 from ..golden.encoder import encode_as
 from ..golden.timing import Packing

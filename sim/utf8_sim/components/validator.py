@@ -7,8 +7,9 @@ from rich.text import Text
 
 from utf8_hdl import ErrorKind, Validator
 
-from ..campaign import Bins, Part
+from ..campaign import Part
 from ..command_line import COMMAND_LINES
+from ..coverage import Bins
 from ..golden.decoder import form_maximum
 from ..golden.encoder import encode_as
 from ..golden.timing import Credit

@@ -6,8 +6,9 @@ import numpy as np
 
 from utf8_hdl import ErrorKind
 
-from ..campaign import LONGEST_FORM, count
+from ..campaign import LONGEST_FORM
 from ..command_line import RULES, CommandLine
+from ..coverage import count
 from ..golden.decoder import WideDecoderModel
 from ..golden.timing import Credit
 from ..trace import Columns, Trace

@@ -20,19 +20,9 @@ from ..stimulus import LAST, Piece, random_column
 from ..tools.errors import UsageError
 from ..tools.words import plural
 from ..trace import LARGEST_PART, Columns, Interface, Trace
-from .beats import (
-    BEATS,
-    FAR,
-    MEMORY_ENTRIES,
-    BeatComponent,
-    TextBeats,
-    columns_of,
-    count_keeps,
-    kinds_of_keep,
-    make_part,
-    show_beat,
-    valid_lanes,
-)
+from .beat_campaign import FAR, MEMORY_ENTRIES, make_part
+from .beat_coverage import BEATS, TextBeats, columns_of, count_keeps, kinds_of_keep, valid_lanes
+from .beats import BeatComponent, show_beat
 from .component import Levels, OwnValues, hex_words, register
 from .headers import NOT_COUNTED, THROUGHPUT
 from .report import BOOLEANS, Report, json_lines

@@ -16,19 +16,9 @@ from ..golden.timing import Credit
 from ..golden.validator import ValidatorModel
 from ..trace import Columns, Trace
 from . import headers
-from .beats import (
-    BEATS,
-    BeatComponent,
-    BeatCoverage,
-    campaign,
-    error_kinds,
-    far_bits,
-    first_errors,
-    powers_of_two,
-    show_beat,
-    show_verdict,
-    verdict,
-)
+from .beat_campaign import campaign, error_kinds, far_bits, first_errors
+from .beat_coverage import BEATS, BeatCoverage, powers_of_two
+from .beats import BeatComponent, show_beat, show_verdict, verdict
 from .component import Row, register
 from .report import (
     BOOLEANS,

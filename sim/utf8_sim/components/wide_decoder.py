@@ -13,7 +13,8 @@ from ..golden.decoder import WideDecoderModel
 from ..golden.timing import Credit
 from ..trace import Columns, Trace
 from . import headers
-from .beats import BEATS, BeatComponent, BeatCoverage, show_slots
+from .beat_coverage import BEATS, BeatCoverage
+from .beats import BeatComponent, show_slots
 from .component import Row
 from .tokens import TokenReport, token_counts
 

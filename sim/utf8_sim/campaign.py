@@ -118,8 +118,9 @@ def beginnings(profile: Profile) -> list[bytes]:
     return sorted(start for start in starts if pending(start, profile) == start)
 
 
-def hostile_texts(classes: list[range], encodings: list[bytes], seed: int) -> list[bytes]:
+def hostile_texts(profile: Profile, seed: int) -> list[bytes]:
     """Texts of 1 to 64 bytes: bytes of random classes, mixed with whole and cut encodings."""
+    classes, encodings = byte_classes(profile), boundary_encodings(profile)
     generator = np.random.default_rng((seed, 0))
     texts = []
     size = 0

@@ -52,12 +52,11 @@ def campaign(design: Any, seed: int) -> list[Part]:
     """The byte decoder's campaign in every lane, texts of all lengths, and broken rules."""
     profile, lanes = design.profile, design.lanes
     encodings, starts = boundary_encodings(profile), beginnings(profile)
-    classes = byte_classes(profile)
-    edges = edges_of(classes)
+    edges = edges_of(byte_classes(profile))
     toggled = [encode_as(value) for value in toggled_values(profile)]
     after_beginnings = [start + bytes([byte]) for start in starts for byte in edges]
     continuations = [bytes([byte]) for byte in edges if is_continuation(byte)]
-    hostile = hostile_texts(classes, encodings, seed)
+    hostile = hostile_texts(profile, seed)
     short = [b"", b"A", starts[-1][:1], continuations[0]]
     lane = InLanes(lanes)
     cut = [
@@ -337,11 +336,8 @@ def broken_rules(design: Any, text: bytes, good: list[bytes], seed: int) -> Iter
     for keep in keeps:
         begin = generator.integers(len(data))
         two = np.take(data, np.arange(begin, begin + 2 * lanes), mode="wrap")
-        shape = (2, lanes) if lanes > 1 else 2
-        yield {
-            "i.data": two.reshape(shape),
-            "i.keep": np.stack([keep, generator.permutation(keep)]).reshape(shape),
-            LAST: generator.integers(0, 2, 2, dtype=np.uint8),
-        }
+        keep_of_two = np.stack([keep, generator.permutation(keep)])
+        columns = beats_of(two.reshape(2, lanes), keep_of_two)
+        yield columns | {LAST: generator.integers(0, 2, 2, dtype=np.uint8)}
         for right in good:
             yield right, True

@@ -20,7 +20,7 @@ from ..stimulus import LAST, Piece, random_column
 from ..tools.errors import UsageError
 from ..tools.words import plural
 from ..trace import LARGEST_PART, Columns, Interface, Trace
-from .beat_campaign import FAR, MEMORY_ENTRIES, make_part
+from .beat_campaign import FAR, MEMORY_ENTRIES, beats_of, make_part
 from .beat_coverage import BEATS, TextBeats, columns_of, count_keeps, kinds_of_keep, valid_lanes
 from .beats import BeatComponent, show_beat
 from .component import Levels, OwnValues, hex_words, register
@@ -337,12 +337,9 @@ def values_in_hex(text: str, design: Any) -> Piece:
                 f"an empty lane, and / between texts, not {word!r}"
             )
         data[lane], keep[lane] = int(word, 16), 1
-    beats = lanes // design.lanes
-    shape = (beats, design.lanes) if design.lanes > 1 else beats
-    columns = {"i.data": data.reshape(shape), "i.keep": keep.reshape(shape)}
-    columns[LAST] = (np.arange(beats) == beats - 1).astype(np.uint8)
+    columns = beats_of(data.reshape(-1, design.lanes), keep.reshape(-1, design.lanes), last=1)
     if design.user_width:
-        columns["i.user"] = np.zeros(beats, dtype=np.uint8)
+        columns["i.user"] = np.zeros_like(columns[LAST])
     return columns
 
 

@@ -40,8 +40,7 @@ COMPACT = Compact(spare=1, starts_late=True)
 def decoder_campaign(design: Any, seed: int) -> list[Part]:
     """Boundary values, every payload bit, byte classes, ends of texts, random hostile bytes."""
     profile = design.profile
-    classes = byte_classes(profile)
-    edges = edges_of(classes)
+    edges = edges_of(byte_classes(profile))
     encodings = boundary_encodings(profile)
     toggled = [encode_as(value) for value in toggled_values(profile)]
     starts = beginnings(profile)
@@ -59,7 +58,7 @@ def decoder_campaign(design: Any, seed: int) -> list[Part]:
         Part.of("every class after every beginning", after_beginnings),
         Part.of("continuation bytes after a text that ends too early", after_texts),
         Part.of("every pair of classes", [*pairs, b"".join(pairs)]),
-        Part.of("random hostile bytes", hostile_texts(classes, encodings, seed)),
+        Part.of("random hostile bytes", hostile_texts(profile, seed)),
     ]
 
 

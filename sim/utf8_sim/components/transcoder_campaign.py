@@ -23,11 +23,12 @@ from ..golden.transcoder import (
     UTF_16,
     UTF_32,
 )
-from ..stimulus import LAST, Piece
+from ..stimulus import Piece
 from . import beat_campaign
 from .beat_campaign import (
     CLOSE_BITS,
     InLanes,
+    beats_of,
     broken_rules,
     error_kinds,
     every_length,
@@ -349,7 +350,4 @@ def _mark_after_empty_lanes(design: Any, mark: bytes, hole: int) -> Iterator[Pie
         lanes_of_mark = np.arange(len(mark)) + hole * before
         lanes_of_mark[min(hole, len(mark)) :] += not before
         data[lanes_of_mark], keep[lanes_of_mark] = list(mark), 1
-        shape = (-1, lanes) if lanes > 1 else -1
-        last = np.zeros(len(data) // lanes, dtype=np.uint8)
-        last[-1] = 1
-        yield {"i.data": data.reshape(shape), "i.keep": keep.reshape(shape), LAST: last}
+        yield beats_of(data.reshape(-1, lanes), keep.reshape(-1, lanes), last=1)

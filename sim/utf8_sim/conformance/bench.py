@@ -1,4 +1,4 @@
-"""Runs a core in a simulator, and compares its outputs with the golden model's, not its cycles."""
+"""Run a core in a simulator, and compare its outputs, but not its timing, with the golden model."""
 
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -21,16 +21,16 @@ RESET_CYCLES, QUIET_CYCLES = 4, 8
 """Cycles of a reset, and cycles without an input after it."""
 
 MAX_CYCLES = 1000
-"""Cycles for an input, on average, after which a run ends."""
+"""Maximum number of cycles per input, on average; then a run ends."""
 
 MAX_SURPLUS = 1 << 10
-"""Outputs without an input after which a run ends."""
+"""Maximum number of unexpected outputs; then a run ends."""
 
 FIRST_WINDOW, LAST_WINDOW = 64, 1 << 16
-"""Cycles of the windows of a run, each of which is twice as long as the one before."""
+"""Cycles in the first and in the longest window; each is twice as long as the previous one."""
 
 Mask = Callable[[Columns, Columns], Columns]
-"""The expected outputs, with the actual levels for don't cares."""
+"""Replaces don't cares in the expected outputs with the levels of the actual outputs."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Drive:
     before: Columns | None = None
     #: True to offer these inputs a second time with a consumer that is not ready.
     before_held: bool = False
-    #: Cycles in which the consumer is not ready at first.
+    #: Number of cycles at the start in which the consumer is not ready.
     held: int = 0
 
 
@@ -83,8 +83,7 @@ class Outcome:
 class Bench:
     """A core in a simulator.
 
-    - ``model``: makes the golden model of a run.
-    - ``mask``: replaces don't cares of the expected outputs.
+    ``model`` creates the golden model of a run; ``mask`` replaces don't cares.
     """
 
     def __init__(self, engine: Engine, model: Callable[[], Transducer], mask: Mask) -> None:
@@ -118,7 +117,7 @@ class Bench:
         return outcome
 
     def _started(self) -> Simulation:
-        """A simulation; Icarus Verilog starts slowly, so its process runs on if it can be reset."""
+        """The simulation; Icarus Verilog starts slowly, so a core with a reset keeps its process."""
         if isinstance(self._simulation, Isolated):
             self._simulation.restart()
             return self._simulation
@@ -237,7 +236,7 @@ def _unstable(trace: Trace) -> int:
 
 
 class _Comparison:
-    """Compares outputs with the golden model's, window by window."""
+    """Compares the outputs of each window with the golden model's."""
 
     def __init__(self, bench: Bench, outcome: Outcome) -> None:
         self._bench, self._outcome = bench, outcome
@@ -249,7 +248,7 @@ class _Comparison:
         self._expected, self._actual = [nothing], [nothing]
 
     def add(self, trace: Trace) -> None:
-        """Compare the outputs of some cycles, as far as the golden model has them."""
+        """Compare the outputs of a window with the outputs expected so far."""
         items, taken = trace.accepted(), trace.taken()
         if "s_axis_tlast" not in self._bench.has:
             items = items | {LAST: np.zeros_like(items[LAST])}
@@ -294,6 +293,6 @@ class _Comparison:
             self._fail(self._matched)
 
     def store(self) -> None:
-        """Put all outputs into the outcome."""
+        """Store all outputs in the outcome."""
         self._outcome.expected = joined(self._expected)
         self._outcome.actual = joined(self._actual)

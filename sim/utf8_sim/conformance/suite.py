@@ -18,16 +18,16 @@ from .scorecard import Failure, Scorecard
 from .texts import Texts, joined, len_of, part
 
 STALL = 0.5
-"""Probability of a gap, and of a stall, in the rules about them."""
+"""Probability of gaps and stalls in the rules about them."""
 
 SEEDS = 16
-"""Random seeds with which a text is tried that may fail with gaps or stalls."""
+"""Number of random seeds to find the text that fails with gaps or stalls."""
 
 NEARLY = 0.99
-"""Part of the promised throughput that is enough, because the last outputs of a run come late."""
+"""Fraction of the promised throughput that is enough: the last outputs of a run are late."""
 
 HELD = 64
-"""Cycles for which the consumer is not ready at first."""
+"""Number of cycles at the start in which the consumer is not ready."""
 
 STALLED = "input-gaps", "output-stalls", "stable-output"
 HELD_BACK = ("valid-first",)
@@ -35,7 +35,7 @@ RATES = "rate-well-formed", "rate-hostile"
 RESETS = "reset", "quiet-reset"
 
 Pool = tuple[str, Callable[[], Texts]]
-"""Texts that run one after the other, and the rule that they try."""
+"""The rule that texts test, and a function that creates the texts."""
 
 
 class Suite(Runner):
@@ -44,7 +44,7 @@ class Suite(Runner):
     - ``rate``: the inputs, or outputs, per cycle that the core promises.
     """
 
-    #: Rules with many texts; these run for no other rule.
+    #: Rules with many texts, which are not run for other rules.
     long: Collection[str] = ()
 
     def __init__(self, engine: Engine, *, rate: float = 1.0) -> None:
@@ -60,7 +60,7 @@ class Suite(Runner):
 
     @abstractmethod
     def fresh(self) -> Iterator[tuple[str, Texts]]:
-        """Texts that run alone, each after a reset, and the rule that each tries, if known."""
+        """Texts that run alone, each after a reset, and the rule that each tests, if known."""
 
     @abstractmethod
     def well_formed(self) -> Columns:
@@ -75,7 +75,7 @@ class Suite(Runner):
         """Inputs after which a text is not complete."""
 
     def run(self, only: str | None = None) -> Scorecard:
-        """Run all rules, or those that share their inputs with one."""
+        """Run all rules; with ``only``, the rules that share their inputs with it."""
         self._only = only
         own = {*STALLED, *HELD_BACK, *RATES, *RESETS}
         steps: list[tuple[Collection[str], Callable[[], None]]] = [
@@ -162,7 +162,7 @@ class Suite(Runner):
             self.record("stable-output", texts[:1], Outcome(message=note))
 
     def _isolate_stalled(self, rule: str, texts: list[Columns], last: int, drive: Drive) -> None:
-        """Record a text, with as many before it as it needs to fail; else all texts."""
+        """Record a text with as many preceding texts as it needs to fail; else, all texts."""
         counts = [1 << n for n in range((last + 1).bit_length())]
         tried = [texts[last + 1 - count : last + 1] for count in counts]
         for some in [*tried, texts[-1:]]:  # the last one is the longest
@@ -235,7 +235,7 @@ class Suite(Runner):
         return " ".join(f"{value:02X}" for value in values[:16].tolist())
 
     def _run_defined(self) -> None:
-        """In Icarus Verilog, every run has failed in which an output was undefined."""
+        """Only Icarus Verilog detects undefined outputs; a run with one has already failed."""
         if isinstance(self.engine, IcarusEngine):
             self.card.count("defined", 1)
         elif not self.card.results["defined"].failed:

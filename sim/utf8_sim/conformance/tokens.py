@@ -14,7 +14,7 @@ Fields = Mapping[str, Any]
 """The fields of a token that a core has."""
 
 ERROR = -1
-"""An error among code points."""
+"""Stands for an error in a list of code points."""
 
 
 def rows_of(outputs: Columns) -> list[dict[str, int]]:
@@ -35,7 +35,7 @@ def values_of(tokens: Sequence[Fields]) -> list[int]:
 
 
 def show_fields(token: Fields, compared: Collection[str]) -> str:
-    """A token for humans, with some of its fields."""
+    """Format some fields of a token for a report."""
     value = token["code_point"]
     if "error" in compared and token["error"]:
         kind = f" {ErrorKind(token['kind']).label}" if "kind" in compared else ""

@@ -1,4 +1,4 @@
-"""The base of the simulation engines, which run a stimulus on a design and record a trace."""
+"""The base class of the simulation engines, which run a stimulus and record a trace."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterator
@@ -17,7 +17,7 @@ from ..trace import RESET, Columns, Interface, Trace
 WATCHDOG = 96
 """Cycles without progress, while the consumer is ready, after which a design counts as hung."""
 
-LEAST_WINDOW = 1024
+MIN_WINDOW = 1024
 """Minimum number of cycles in a window, if the engine's windows are longer."""
 
 IDLE_ROWS = 512
@@ -33,8 +33,8 @@ NATIVE = resources.files(__package__) / "native"
 class DesignError(Exception):
     """The design broke the stream protocol, so its simulation cannot continue.
 
-    It accepts no input for a long time although its consumer is ready, or it produces outputs
-    without end, or it drives X or Z.
+    It accepts no input for a long time while the consumer is ready, it produces outputs without
+    end, or it drives X or Z.
 
     Attributes
     ----------
@@ -238,9 +238,9 @@ class Engine(Subject, ABC):
 
     def _window_for(self, inputs: "_Inputs") -> int:
         """Number of cycles in a window of a run with these inputs."""
-        most = max(self.window // len(self.interface.inputs[0].parts), LEAST_WINDOW)
+        most = max(self.window // len(self.interface.inputs[0].parts), MIN_WINDOW)
         few = len(inputs.upcoming(most)[LAST])
-        return min(self.window, most, max(2 * few, LEAST_WINDOW))
+        return min(self.window, most, max(2 * few, MIN_WINDOW))
 
 
 class _Inputs:

@@ -1,4 +1,4 @@
-"""A compiled core that is not ours, in a process of its own: it may crash, stop or never end."""
+"""Run a compiled external core in its own process, because it may crash, exit or hang."""
 
 import os
 import pickle
@@ -19,7 +19,7 @@ from . import served
 from .engine import Plan
 
 SECONDS = 60.0
-"""Time limit of a window. No core needs it that settles in every cycle."""
+"""Time limit of a window in seconds; only an endless loop in the core exceeds it."""
 
 
 def window_limit(process: subprocess.Popen[bytes], cycles: int) -> AbstractContextManager[None]:
@@ -86,11 +86,11 @@ class Isolated:
         try:
             replies: list[bytes] = pickle.load(output)
         except EOFError:
-            raise ToolError(f"the core ended its simulation: {self._last_words()}") from None
+            raise ToolError(f"the core ended its simulation: {self._end_message()}") from None
         return replies
 
-    def _last_words(self) -> str:
-        """What the core's process printed about its end, or its exit status."""
+    def _end_message(self) -> str:
+        """The error that the process printed, or its exit status."""
         self._process.communicate()  # waits, and closes the pipes
         self._printed.seek(0, os.SEEK_SET)
         lines = self._printed.read().decode(errors="replace").splitlines()

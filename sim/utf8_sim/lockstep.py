@@ -12,7 +12,7 @@ from .engines.engine import Engine, ModelError
 from .golden.model import MET, Model
 from .stimulus import LAST, Stimulus, Table
 from .subject import Subject
-from .tools.interrupts import interrupts_later
+from .tools.interrupts import defer_interrupts
 from .trace import RESET, Trace, shown_number
 
 
@@ -157,7 +157,7 @@ class Lockstep:
 
     def __iter__(self) -> Iterator[Trace]:
         model, component = Golden(self._engine), self._engine.component
-        for trace in _ahead(self._engine.run(self._stimulus)):
+        for trace in _prefetched(self._engine.run(self._stimulus)):
             expected = model.expected(trace)
             masked = component.mask_dont_cares(expected.columns, trace.columns)
             expected = Trace(expected.interface, masked)
@@ -242,11 +242,11 @@ class History:
         return Trace.join(self._parts)
 
 
-def _ahead(windows: Generator[Trace, None, None]) -> Iterator[Trace]:
+def _prefetched(windows: Generator[Trace, None, None]) -> Iterator[Trace]:
     """Yield the windows, each simulated while the window before it is processed."""
     worker = ThreadPoolExecutor(1)
     try:
-        with interrupts_later():  # else shutdown() might miss a thread that has just started
+        with defer_interrupts():  # else shutdown() might miss a thread that has just started
             following = worker.submit(next, windows, None)
         while (window := following.result()) is not None:
             following = worker.submit(next, windows, None)

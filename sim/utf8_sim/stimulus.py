@@ -43,7 +43,7 @@ class Stalls(Protocol):
     """The cycles in which one side stalls."""
 
     def windows(self, size: int) -> Iterator[np.ndarray]:
-        """Yield ``size`` booleans at a time, True to stall, without end; every call is the same."""
+        """Yield arrays of ``size`` booleans, True to stall, without end; every call is the same."""
         ...
 
 
@@ -163,7 +163,7 @@ class FixedStalls:
 class Stimulus:
     """Everything that determines a simulation: inputs, stalls of each side, and resets.
 
-    An input is offered as soon as the producer does not stall, and held until it is accepted. An
+    An input is offered when the producer does not stall, and held until it is accepted. An
     input offered while reset is active is offered again after reset. The run ends after ``cycles``
     at the latest, even if inputs are left.
     """

@@ -17,7 +17,7 @@ from rich.text import Text
 from utf8_sim.coverage import IN_A_ROW, Coverage
 from utf8_sim.tools.errors import WrongValue
 from utf8_sim.tools.files import open_output
-from utf8_sim.tools.interrupts import interrupts_later
+from utf8_sim.tools.interrupts import defer_interrupts
 from utf8_sim.tools.words import plural
 from utf8_sim.trace import Columns
 
@@ -102,7 +102,7 @@ class State:
 
     def add(self, outcome: Outcome, *, is_whole: bool = True) -> None:
         """Add the next unit, which has no difference; a part of a unit is counted but not saved."""
-        with interrupts_later():
+        with defer_interrupts():
             self.total.add(outcome)
             self.next += is_whole
             self._is_newer |= is_whole

@@ -23,7 +23,7 @@ from ..trace import LARGEST_PART, Columns, Interface, Trace
 from .beat_campaign import FAR, MEMORY_ENTRIES, beats_of, make_part
 from .beat_coverage import BEATS, TextBeats, columns_of, count_keeps, kinds_of_keep, valid_lanes
 from .beats import BeatComponent, show_beat
-from .component import Levels, OwnValues, hex_words, register
+from .component import Levels, OptionValues, hex_words, register
 from .headers import NOT_COUNTED, THROUGHPUT
 from .report import BOOLEANS, Report, json_lines
 
@@ -368,7 +368,7 @@ class CompactorComponent(BeatComponent):
     def timing(self, design: Any) -> Packing:
         return TIMING
 
-    def bits_per_lane(self, own: OwnValues) -> int:
+    def bits_per_lane(self, own: OptionValues) -> int:
         width: int = own["width"]
         return width
 

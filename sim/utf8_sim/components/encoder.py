@@ -15,7 +15,7 @@ from ..campaign import Part, boundary_values, edges_of
 from ..command_line import COMMAND_LINES
 from ..coverage import Coverage
 from ..format import byte_label, code_point_label
-from ..fuzz import Fragment, Fragments, alone, texts, values_of
+from ..fuzz import Fragment, Fragments, single_value, texts, values_of
 from ..golden.decoder import DecoderModel, form_maximum, sequence_length
 from ..golden.encoder import EncoderModel
 from ..golden.model import feed_all
@@ -24,7 +24,7 @@ from ..stimulus import LAST, Piece, one_by_one
 from ..trace import Columns, Interface, Trace
 from .component import Component, Levels, Row, register
 from .headers import NOT_COUNTED
-from .report import BOOLEANS, LENGTHS, Beginning, Positions, Report, json_lines
+from .report import BOOLEANS, LENGTHS, FirstBytes, Positions, Report, json_lines
 
 RANDOM_VALUES = 1024
 
@@ -84,8 +84,8 @@ def fuzz(design: Any, generator: np.random.Generator) -> Iterator[Piece]:
     boundaries = [value for value in boundary_values(profile) if value < 1 << width]
     kinds: list[list[Fragment]] = [
         *values_of(value_classes(profile)),
-        [[alone(value)] for value in boundaries],
-        [[alone(0x41 | 1 << bit)] for bit in range(7, width)],
+        [[single_value(value)] for value in boundaries],
+        [[single_value(0x41 | 1 << bit)] for bit in range(7, width)],
         [[range(1 << bits)] for bits in range(1, width + 1)],
         [[range(1 << width)]],
     ]
@@ -131,7 +131,7 @@ class EncoderReport(Report):
 
     def __init__(self, file: TextIO | None) -> None:
         super().__init__(file)
-        self._bytes = Beginning()
+        self._bytes = FirstBytes()
         self._refused = Positions()
 
     def _count(self, encoded: Columns) -> None:

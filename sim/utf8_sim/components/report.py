@@ -51,7 +51,7 @@ def count_accepted(trace: Trace) -> int:
     return int(np.count_nonzero(trace[KEEP][accepted] if KEEP in trace.columns else accepted))
 
 
-class Beginning:
+class FirstBytes:
     """The first bytes in hexadecimal, and the number of all bytes."""
 
     def __init__(self) -> None:
@@ -67,7 +67,7 @@ class Beginning:
         return f"{self._first.hex(' ').upper()}{more}"
 
 
-class Sizes:
+class TextSizes:
     """Counts the values of each text, for texts that arrive in parts."""
 
     def __init__(self) -> None:

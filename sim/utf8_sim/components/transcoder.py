@@ -13,7 +13,7 @@ from ..golden.transcoder import BIG_ENDIAN, TranscoderModel
 from ..stimulus import Piece
 from ..tools.words import plural
 from .beats import BeatComponent, show_beat, verdict
-from .component import EXAMPLE, Levels, OwnValues, Row, register
+from .component import EXAMPLE, Levels, OptionValues, Row, register
 from .headers import BEATS, NOT_COUNTED, THROUGHPUT, kinds
 from .transcoder_campaign import campaign, fuzz
 from .transcoder_coverage import TranscoderCoverage
@@ -102,7 +102,7 @@ class TranscoderComponent(BeatComponent):
         text = EXAMPLE.encode(design.source.value, "surrogatepass")
         return self.fit_example(text, design), True
 
-    def idle_options(self, own: OwnValues) -> frozenset[str]:
+    def idle_options(self, own: OptionValues) -> frozenset[str]:
         is_utf8 = own["source"] == EncodingScheme.UTF_8.value
         return frozenset() if is_utf8 else frozenset({"--error-span"})
 

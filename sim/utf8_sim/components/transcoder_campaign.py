@@ -10,7 +10,7 @@ from utf8_hdl import ErrorKind, Profile
 from utf8_hdl.profile import NONCHARACTERS
 
 from ..campaign import Part, boundary_values, edges_of, toggled_values
-from ..fuzz import Fragment, Fragments, alone, alone_in_order, many, texts, values_of
+from ..fuzz import Fragment, Fragments, fixed_values, runs_of, single_value, texts, values_of
 from ..golden.encoder import encode_as
 from ..golden.transcoder import (
     BIG_ENDIAN,
@@ -70,7 +70,7 @@ class Units:
         """The units of a text."""
         begins = range(0, len(text), self.size)
         units = (text[begin : begin + self.size] for begin in begins)
-        return alone_in_order(int.from_bytes(unit, self.order) for unit in units)
+        return fixed_values(int.from_bytes(unit, self.order) for unit in units)
 
     def cut(self, values: Any, ends: Any, generator: np.random.Generator) -> Piece:
         """The bytes of units; in some of the texts, the last unit is incomplete."""
@@ -179,7 +179,7 @@ def _reports(design: Any, units: Units) -> list[Part]:
     characters = b"".join(map(units.text, (0x7F, 0x80, 0x800, FIRST_OF_PAIRS)[: 3 + units.pairs]))
     wrong = b"\xff" + letter if units.size == UTF_8 else letter[:1]
 
-    def many(bits: Iterable[int], around: Iterable[int]) -> Iterator[Piece]:
+    def repeated(bits: Iterable[int], around: Iterable[int]) -> Iterator[Piece]:
         for bit, more, error in product(bits, around, units.errors):
             yield error * ((1 << bit) + more), True
             yield letter + error, True  # reveals a count that is not cleared
@@ -187,8 +187,8 @@ def _reports(design: Any, units: Units) -> list[Part]:
     far = range(CLOSE_BITS + 1, far_bits(design) - units.size.bit_length() + 2)
     return [
         *first_errors(design, characters, letter, wrong),
-        make_part("errors by number", design, many(range(CLOSE_BITS + 1), (-1, 0, 1))),
-        make_part("very many errors", design, many(far, (0,)), is_long=True),
+        make_part("errors by number", design, repeated(range(CLOSE_BITS + 1), (-1, 0, 1))),
+        make_part("very many errors", design, repeated(far, (0,)), is_long=True),
     ]
 
 
@@ -262,7 +262,7 @@ def fuzz(design: Any, generator: np.random.Generator) -> Iterator[Piece]:
     units = Units(design)
     if units.size == UTF_8:
         return beat_campaign.fuzz(design, generator, units.text(BOM))
-    right: list[list[Fragment]] = [[[range(HIGH.start)]], [[alone(BOM)]]]
+    right: list[list[Fragment]] = [[[range(HIGH.start)]], [[single_value(BOM)]]]
     right += [[[HIGH, LOW]]] * (units.size == UTF_16)
     kinds: list[list[Fragment]] = [
         *right,
@@ -270,10 +270,10 @@ def fuzz(design: Any, generator: np.random.Generator) -> Iterator[Piece]:
         [units.fragment(text) for text in units.boundaries],
         [[range(1 << bits)] for bits in range(1, 8 * units.size + 1)],
         [[range(1 << 8 * units.size)]],
-        [[alone(SWAPPED[units.size])]],
+        [[single_value(SWAPPED[units.size])]],
     ]
     if units.size == UTF_16:
-        kinds += [*many([[HIGH, LOW]], [[HIGH]], [[LOW]])]
+        kinds += [*runs_of([[HIGH, LOW]], [[HIGH]], [[LOW]])]
     drawn = texts(Fragments(kinds, np.uint32, len(right)), generator)
     pieces = (units.cut(*some, generator) for some in drawn)
     return beat_campaign.in_beats(

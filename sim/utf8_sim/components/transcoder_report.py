@@ -11,11 +11,11 @@ from ..trace import Columns, Trace
 from .report import (
     BOOLEANS,
     KEEP,
-    Beginning,
     ErrorPositions,
+    FirstBytes,
     Positions,
     Report,
-    Sizes,
+    TextSizes,
     bytes_of,
     json_lines,
     labels_or_null,
@@ -29,10 +29,10 @@ class TranscoderReport(Report):
     def __init__(self, file: TextIO | None) -> None:
         super().__init__(file)
         self._texts = self._beats_out = 0
-        self._sizes, self._sizes_out = Sizes(), Sizes()
+        self._sizes, self._sizes_out = TextSizes(), TextSizes()
         self._lengths_in = np.zeros(0, dtype=np.int64)
         """Lengths of the texts that have ended at the input but not yet at the output."""
-        self._bytes = Beginning()
+        self._bytes = FirstBytes()
         self._wrong = Positions()
         #: The number of errors, and first errors by kind, if the transcoder reports errors.
         self._errors = 0

@@ -24,7 +24,7 @@ from .report import (
     BOOLEANS,
     ErrorPositions,
     Report,
-    Sizes,
+    TextSizes,
     json_lines,
     labels_or_null,
     offsets_or_null,
@@ -88,7 +88,7 @@ class ValidatorReport(Report):
     def __init__(self, file: TextIO | None) -> None:
         super().__init__(file)
         self._texts = 0
-        self._sizes = Sizes()
+        self._sizes = TextSizes()
         self._errors = ErrorPositions("%d of text %d")
 
     def _count(self, beats: Columns) -> None:

@@ -117,7 +117,7 @@ class Bench:
         return outcome
 
     def _started(self) -> Simulation:
-        """The simulation; Icarus Verilog starts slowly, so a core with a reset keeps its process."""
+        """The simulation. Icarus Verilog starts slowly: a core with a reset keeps its process."""
         if isinstance(self._simulation, Isolated):
             self._simulation.restart()
             return self._simulation

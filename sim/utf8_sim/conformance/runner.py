@@ -121,7 +121,7 @@ class Runner(ABC):
             return
         some, outcome = self._shortened(pool, "", some, outcome)
         # Parts inside a text may be removed only while the rule stays the same: otherwise one
-        # several faults would fill_empty_lanes the others.
+        # fault of a core with several faults would hide the others.
         rule = self.broken_rule(pool, outcome, len(some))
         some, outcome = self._shortened(pool, rule, some, outcome)
         causes.append(rule)

@@ -91,7 +91,7 @@ def is_compiled_after(steps: int) -> bool:
 
 
 def execution_mode(steps: int) -> str:
-    """Describe how the golden model runs this number of steps."""
+    """How the golden model runs this number of steps, for a report."""
     if is_compiled_after(steps):
         return f"compiled by numba {numba_version()}"
     if steps > INTERPRETED and not numba_version():

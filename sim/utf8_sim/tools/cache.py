@@ -89,7 +89,7 @@ def _clear(folder: Path) -> None:
 
 
 @contextmanager
-def taking_turns(name: str) -> Iterator[None]:
+def process_lock(name: str) -> Iterator[None]:
     """Run the block in one process at a time, among processes that share the caches of tools.
 
     An empty lock file with this name remains beside these caches.

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, TextIO, cast
 
 from .errors import UsageError
-from .interrupts import interrupts_later
+from .interrupts import defer_interrupts
 
 RUN = "utf8-hdl-run-"
 """Prefix of the name of a temporary folder; 32 random digits follow."""
@@ -42,7 +42,7 @@ def open_binary_output(path: str) -> Iterator[BinaryIO]:
         return
     temporary = None
     try:
-        with interrupts_later():
+        with defer_interrupts():
             target, temporary = _target_and_temporary(path)
         with _Sink.open(temporary or path, shown=path) as file:
             yield file
@@ -57,7 +57,7 @@ def open_binary_output(path: str) -> Iterator[BinaryIO]:
 def check_output(path: str) -> None:
     """Raise `UsageError` if :func:`open_output` could not write a file; do not change the file."""
     if path != "-":
-        with interrupts_later():
+        with defer_interrupts():
             temporary = _target_and_temporary(path)[1]
             if temporary:
                 temporary.unlink()

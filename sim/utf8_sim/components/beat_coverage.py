@@ -5,10 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..campaign import (
-    byte_classes,
-    class_name,
-)
+from ..campaign import byte_classes, class_name
 from ..coverage import MAX_IDLE, Bins, Coverage
 from ..stimulus import LAST
 from ..trace import Columns, Trace, expand_lane_mask

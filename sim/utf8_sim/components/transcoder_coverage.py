@@ -20,9 +20,7 @@ from ..golden.transcoder import (
     UTF_16,
 )
 from ..trace import Columns, Trace
-from .beat_campaign import (
-    far_bits,
-)
+from .beat_campaign import far_bits
 from .beat_coverage import BEATS, BeatCoverage, powers_of_two
 from .transcoder_campaign import Units
 

@@ -53,6 +53,8 @@ class Drive:
 class Outcome:
     """The result of a run."""
 
+    #: How the pins were driven.
+    drive: Drive = field(default_factory=Drive)
     #: The inputs, and the outputs up to the end of the run.
     inputs: Columns = field(default_factory=dict)
     expected: Columns = field(default_factory=dict)
@@ -106,8 +108,8 @@ class Bench:
 
         With ``to_end``, the run continues after a wrong output.
         """
-        outcome = Outcome(items)
-        run = _Run(self, self._started(), drive or Drive(), outcome)
+        outcome = Outcome(drive or Drive(), items)
+        run = _Run(self, self._started(), outcome)
         try:
             run.reset()
             run.feed(items, to_end)
@@ -132,14 +134,12 @@ class Bench:
 class _Run:
     """A run of a bench."""
 
-    def __init__(
-        self, bench: Bench, simulation: Simulation, drive: Drive, outcome: Outcome
-    ) -> None:
-        self._engine, self._simulation, self._drive = bench.engine, simulation, drive
+    def __init__(self, bench: Bench, simulation: Simulation, outcome: Outcome) -> None:
+        self._engine, self._simulation, self._drive = bench.engine, simulation, outcome.drive
         self._patience, self._outcome = bench.patience, outcome
         self._comparison = _Comparison(bench, outcome)
-        self._random = np.random.default_rng(drive.seed)
-        self._order = bench.engine.idle_order(drive.seed)
+        self._random = np.random.default_rng(self._drive.seed)
+        self._order = bench.engine.idle_order(self._drive.seed)
         self._no_items = {pin.name: pin.column(0) for pin in bench.engine.interface.inputs}
         self._driven = 0  # cycles since the simulation started
         self._cycles = self._silent = 0  # since the first input was offered; since any progress

@@ -9,13 +9,7 @@ import numpy as np
 from utf8_hdl import ErrorKind, Profile
 from utf8_hdl.profile import NONCHARACTERS, SURROGATES
 
-from ..campaign import (
-    beginnings,
-    boundary_encodings,
-    byte_classes,
-    edges_of,
-    toggled_values,
-)
+from ..campaign import beginnings, boundary_encodings, byte_classes, edges_of, toggled_values
 from ..golden.decoder import DecoderModel, form_maximum
 from ..golden.encoder import encode_as
 from ..golden.model import feed_all

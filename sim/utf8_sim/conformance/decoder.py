@@ -130,10 +130,8 @@ class DecoderSuite(Suite):
                 self.card.results[rule].missing = f"undefined for the error span {self._span}"
         self.bench.compared = [f"o.{name}" for name in fields]
 
-    def failure(
-        self, texts: Collection[Columns], outcome: Outcome, drive: Drive | None = None
-    ) -> Failure:
-        return replace(super().failure(texts, outcome, drive), span=self._span)
+    def failure(self, texts: Collection[Columns], outcome: Outcome) -> Failure:
+        return replace(super().failure(texts, outcome), span=self._span)
 
     def format_outputs(self, outputs: Columns) -> list[str]:
         return [show_fields(row, self._compared) for row in rows_of(outputs)[:MAX_SHOWN]]
@@ -222,14 +220,8 @@ class DecoderSuite(Suite):
         options = {"any_replacement": self._any_replacement}
         return broken_rule(expected, actual, self._compared, **options) or "mixed"
 
-    def record(
-        self,
-        rule: str,
-        texts: Collection[Columns],
-        outcome: Outcome,
-        drive: Drive | None = None,
-    ) -> None:
-        super().record(rule, texts, outcome, drive)
+    def record(self, rule: str, texts: Collection[Columns], outcome: Outcome) -> None:
+        super().record(rule, texts, outcome)
         # A wrong field is no longer compared: it would hide other failures.
         if rule == "replacement":
             self._any_replacement = True

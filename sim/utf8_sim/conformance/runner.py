@@ -10,7 +10,7 @@ from ..engines.engine import Engine
 from ..golden.model import Transducer
 from ..stimulus import LAST
 from ..trace import Columns
-from .bench import WATCHDOG, Bench, Drive, Outcome
+from .bench import WATCHDOG, Bench, Outcome
 from .rules import Rule
 from .scorecard import Failure, Scorecard
 from .texts import Texts, joined, len_of, shorter
@@ -170,21 +170,13 @@ class Runner(ABC):
             return "no-hang" if "no-hang" in self.card.results else pool
         return self.rule_of(pool, outcome, texts)
 
-    def record(
-        self,
-        rule: str,
-        texts: Collection[Columns],
-        outcome: Outcome,
-        drive: Drive | None = None,
-    ) -> None:
+    def record(self, rule: str, texts: Collection[Columns], outcome: Outcome) -> None:
         """Record a failure of a rule."""
-        self.card.fail(rule, self.failure(texts, outcome, drive))
+        self.card.fail(rule, self.failure(texts, outcome))
 
-    def failure(
-        self, texts: Collection[Columns], outcome: Outcome, drive: Drive | None = None
-    ) -> Failure:
+    def failure(self, texts: Collection[Columns], outcome: Outcome) -> Failure:
         """The failure of a run, for the scorecard."""
-        drive = drive or Drive()
+        drive = outcome.drive
         expected, actual = (
             self.format_outputs(side) for side in (outcome.expected, outcome.actual)
         )

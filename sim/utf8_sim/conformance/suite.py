@@ -108,7 +108,7 @@ class Suite(Runner):
                 rule = self.broken_rule("", shown, count)
         if rule and (drive.gaps or drive.stalls):
             rule = "output-stalls" if drive.stalls else "input-gaps"
-        return rule, self.failure([*texts], outcome, drive)
+        return rule, self.failure([*texts], outcome)
 
     def _run_pools(self) -> None:
         if "s_axis_tready" in self.bench.has:
@@ -170,10 +170,10 @@ class Suite(Runner):
                 seeded = replace(drive, seed=seed)
                 outcome = self.bench.run(joined(some), seeded, to_end=True)
                 if outcome.failed:
-                    self.record(rule, some, outcome, seeded)
+                    self.record(rule, some, outcome)
                     return
         outcome = self.bench.run(joined(texts), drive, to_end=True)
-        self.record(rule, texts, outcome, drive)
+        self.record(rule, texts, outcome)
 
     def _run_held(self) -> None:
         """Check that an output appears while the consumer is not ready."""

@@ -27,7 +27,7 @@ from .sources import Counted, Plan
 FORMAT = "utf8-hdl state 1"
 
 SEQUENCES = "sequences"
-"""The name of the counter of :class:`~utf8_sim.campaign.Sequences`."""
+"""The name of the counter of :class:`~utf8_sim.coverage.Sequences`."""
 
 SAVED_EVERY = 1.0
 """Minimum number of seconds between two writes of a state."""

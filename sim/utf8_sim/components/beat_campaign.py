@@ -307,8 +307,8 @@ def make_part(
     name: str, design: Any, pieces: Iterable[Piece], stock: bytes = b"", is_long: bool = False
 ) -> Part:
     """Create a part whose inputs are computed only once; ``stock`` fills its empty lanes."""
-    made = list(beats(pieces, Interface.of(name, design)))
-    items = {pin: np.concatenate([some[pin] for some in made]) for pin in made[0]}
+    packed = list(beats(pieces, Interface.of(name, design)))
+    items = {pin: np.concatenate([some[pin] for some in packed]) for pin in packed[0]}
     if stock:
         fill_empty_lanes(items, stock)
     return Part(name, len(items[LAST]), lambda: iter([items]), is_long)

@@ -73,7 +73,7 @@ class BeatCoverage(Coverage):
         self._is_broken = False
 
     def in_flight(self, trace: Trace, before: int) -> int:
-        """The number of input beats without their output beat, for components with one for each."""
+        """Number of beats in flight; by default, each input beat has one output beat."""
         accepted, taken = map(np.count_nonzero, (trace.is_accepted, trace.is_taken))
         return before + int(accepted) - int(taken)
 

@@ -78,93 +78,93 @@ class _Beats:
 
 def campaign(design: Any, seed: int) -> list[Part]:
     """All patterns of lanes after any number of values, texts of all lengths, random beats."""
-    made = _Beats(design, np.random.default_rng((seed, 0)))
+    beats = _Beats(design, np.random.default_rng((seed, 0)))
     pieces = {
-        "patterns of lanes": _patterns(made),
-        "every pattern in a text": _single(made),
-        "full beats": _full(made),
-        "beats without a value": _empty(made),
-        "texts of every length up to three beats": _every_length(made),
-        "every bit of a value in every lane and memory entry": _every_bit(design, made),
-        "random lanes": _random(made),
-        "no value after many beats": _empty_after_many(made),
+        "patterns of lanes": _patterns(beats),
+        "every pattern in a text": _single(beats),
+        "full beats": _full(beats),
+        "beats without a value": _empty(beats),
+        "texts of every length up to three beats": _every_length(beats),
+        "every bit of a value in every lane and memory entry": _every_bit(design, beats),
+        "random lanes": _random(beats),
+        "no value after many beats": _empty_after_many(beats),
     }
     return [make_part(name, design, some) for name, some in pieces.items()]
 
 
-def _some_patterns(made: _Beats) -> np.ndarray:
+def _some_patterns(beats: _Beats) -> np.ndarray:
     """Patterns with a value in lane 0. Their complements are the other half of the patterns."""
-    lanes = np.arange(made.lanes)
-    if made.lanes <= MAX_LANES:
-        numbers = np.arange(1, 1 << made.lanes, 2)
+    lanes = np.arange(beats.lanes)
+    if beats.lanes <= MAX_LANES:
+        numbers = np.arange(1, 1 << beats.lanes, 2)
         return numbers[:, np.newaxis] >> lanes & 1
-    one, before = np.eye(made.lanes, dtype=np.int64), np.tri(made.lanes, dtype=np.int64)
-    periods = [lanes >> bit & 1 for bit in range(made.lanes.bit_length() - 1)]
-    random = made.generator.integers(0, 2, (RANDOM_BEATS, made.lanes))
+    one, before = np.eye(beats.lanes, dtype=np.int64), np.tri(beats.lanes, dtype=np.int64)
+    periods = [lanes >> bit & 1 for bit in range(beats.lanes.bit_length() - 1)]
+    random = beats.generator.integers(0, 2, (RANDOM_BEATS, beats.lanes))
     patterns = np.concatenate([one, before, periods, random])
     return np.where(patterns[:, :1] != 0, patterns, 1 - patterns)
 
 
-def _patterns(made: _Beats) -> Iterator[Piece]:
+def _patterns(beats: _Beats) -> Iterator[Piece]:
     """Each pattern and its complement, after any number of values.
 
     The two fill a beat. With up to eight lanes, every pattern therefore occurs after every number
     of values.
     """
-    lanes, patterns = made.lanes, _some_patterns(made)
+    lanes, patterns = beats.lanes, _some_patterns(beats)
     counts = list(range(1, lanes + 1))
     both = np.stack([patterns, 1 - patterns], axis=1)
     if lanes > MAX_LANES:
         counts = sorted({1, 2, 3, lanes // 2 + 1, lanes - 2, lanes - 1, lanes})
         both = np.concatenate([both, both[: 2 * lanes : lanes // 2, ::-1]])
     for count in counts:
-        yield made.of(made.of_count(count))
-        yield made.of(both)
-        yield made.of([made.of_count(0), made.of_count(lanes), made.of_count(count)], last=1)
+        yield beats.of(beats.of_count(count))
+        yield beats.of(both)
+        yield beats.of([beats.of_count(0), beats.of_count(lanes), beats.of_count(count)], last=1)
 
 
-def _single(made: _Beats) -> Iterator[Piece]:
-    patterns = _some_patterns(made)
+def _single(beats: _Beats) -> Iterator[Piece]:
+    patterns = _some_patterns(beats)
     for pattern in np.concatenate([patterns, 1 - patterns]):
-        yield made.of(pattern, last=1)
+        yield beats.of(pattern, last=1)
 
 
-def _full(made: _Beats) -> Iterator[Piece]:
+def _full(beats: _Beats) -> Iterator[Piece]:
     """Full beats after and before any number of values."""
-    for count in range(made.lanes + 1):
-        keeps = [count, *[made.lanes] * 3, made.lanes - count]
-        yield made.of([made.of_count(each) for each in keeps], last=1)
+    for count in range(beats.lanes + 1):
+        keeps = [count, *[beats.lanes] * 3, beats.lanes - count]
+        yield beats.of([beats.of_count(each) for each in keeps], last=1)
 
 
-def _empty(made: _Beats) -> Iterator[Piece]:
+def _empty(beats: _Beats) -> Iterator[Piece]:
     """Beats without a value: in texts, between texts, and as texts."""
-    counts = 0, 1, made.lanes
+    counts = 0, 1, beats.lanes
     for empty, before, after in product((1, 2, MAX_EMPTY), counts, counts):
-        yield made.of([made.of_count(n) for n in (before, *[0] * empty, after)], last=1)
-    yield made.of(np.zeros((MAX_EMPTY, made.lanes)), last=np.ones(MAX_EMPTY))
-    yield made.of(made.of_count(1), last=1)
+        yield beats.of([beats.of_count(n) for n in (before, *[0] * empty, after)], last=1)
+    yield beats.of(np.zeros((MAX_EMPTY, beats.lanes)), last=np.ones(MAX_EMPTY))
+    yield beats.of(beats.of_count(1), last=1)
 
 
-def _every_length(made: _Beats) -> Iterator[Piece]:
+def _every_length(beats: _Beats) -> Iterator[Piece]:
     """Values in adjacent and in random lanes; the last beat with and without values."""
-    lanes = made.lanes
+    lanes = beats.lanes
     for length in range(3 * lanes + 1):
         whole, rest = divmod(length, lanes)
         dense = [*[lanes] * whole, *[rest] * (rest > 0 or not length)]
         in_order = np.arange(lanes) < np.array(dense)[:, np.newaxis]
-        yield made.of(in_order, last=1)
+        yield beats.of(in_order, last=1)
         sparse = np.zeros((4, lanes))
-        sparse.ravel()[made.generator.permutation(4 * lanes)[:length]] = 1
-        yield made.of(sparse, last=1)
-        yield made.of([*in_order, made.of_count(0)], last=1)
+        sparse.ravel()[beats.generator.permutation(4 * lanes)[:length]] = 1
+        yield beats.of(sparse, last=1)
+        yield beats.of([*in_order, beats.of_count(0)], last=1)
 
 
-def _every_bit(design: Any, made: _Beats) -> Iterator[Piece]:
+def _every_bit(design: Any, beats: _Beats) -> Iterator[Piece]:
     """Values with one bit set, and with one bit clear, in every memory entry."""
     whole = (1 << design.width) - 1
     bits = [1 << bit for bit in range(design.width)]
     values = [*bits, *(whole ^ bit for bit in bits), whole]
-    beat = made.of(np.ones((len(values), made.lanes)))
+    beat = beats.of(np.ones((len(values), beats.lanes)))
     sizes = [min(LARGEST_PART, design.width - at) for at in range(0, design.width, LARGEST_PART)]
     parts = [
         [value >> LARGEST_PART * n & (1 << size) - 1 for n, size in enumerate(sizes)]
@@ -172,40 +172,40 @@ def _every_bit(design: Any, made: _Beats) -> Iterator[Piece]:
     ]
     data = beat["i.data"]
     of_lane = np.array(parts, dtype=data.dtype)
-    beat["i.data"] = np.tile(of_lane, made.lanes).reshape(data.shape)
+    beat["i.data"] = np.tile(of_lane, beats.lanes).reshape(data.shape)
     for _ in range(MEMORY_ENTRIES):
         yield beat
-    yield made.of(made.of_count(1), last=1)
+    yield beats.of(beats.of_count(1), last=1)
 
 
-def _random(made: _Beats) -> Iterator[Piece]:
-    shape = RANDOM_BEATS, made.lanes
+def _random(beats: _Beats) -> Iterator[Piece]:
+    shape = RANDOM_BEATS, beats.lanes
     for density, ends in product(DENSITIES, (0.02, 0.3)):
-        keeps = made.generator.random(shape) < density
-        yield made.of(keeps, last=made.generator.random(RANDOM_BEATS) < ends)
-    mixed = made.generator.random((RANDOM_BEATS, 1))
-    keeps = made.generator.random(shape) < mixed
-    yield made.of(keeps, last=made.generator.random(RANDOM_BEATS) < 0.1)
+        keeps = beats.generator.random(shape) < density
+        yield beats.of(keeps, last=beats.generator.random(RANDOM_BEATS) < ends)
+    mixed = beats.generator.random((RANDOM_BEATS, 1))
+    keeps = beats.generator.random(shape) < mixed
+    yield beats.of(keeps, last=beats.generator.random(RANDOM_BEATS) < 0.1)
 
 
-def _empty_after_many(made: _Beats) -> Iterator[Piece]:
+def _empty_after_many(beats: _Beats) -> Iterator[Piece]:
     """Long texts of full or partial beats, with beats without a value near the end."""
     for number, many in enumerate(FAR):
-        count = made.lanes - number % 2 * (made.lanes // 2)
-        yield made.of(np.broadcast_to(made.of_count(count), (many, made.lanes)))
-        yield made.of(np.zeros((1 + number % 3, made.lanes)))
-        yield made.of(made.of_count(made.lanes), last=1)
+        count = beats.lanes - number % 2 * (beats.lanes // 2)
+        yield beats.of(np.broadcast_to(beats.of_count(count), (many, beats.lanes)))
+        yield beats.of(np.zeros((1 + number % 3, beats.lanes)))
+        yield beats.of(beats.of_count(beats.lanes), last=1)
 
 
 def fuzz(design: Any, generator: np.random.Generator) -> Iterator[Piece]:
     """Random beats; in each group of one or more consecutive beats, the density is the same."""
-    made = _Beats(design, generator)
+    beats = _Beats(design, generator)
     count = -(-PIECE // design.lanes)
     while True:
         side_by_side = 1 << int(generator.integers(MAX_ALIKE, endpoint=True))
         density = np.repeat(generator.choice((0, *DENSITIES, 1), count), side_by_side)[:count]
         keeps = generator.random((count, design.lanes)) < density[:, np.newaxis]
-        yield made.of(keeps, last=text_ends(count, generator))
+        yield beats.of(keeps, last=text_ends(count, generator))
 
 
 def _count_classes(lanes: int) -> list[range]:

@@ -15,7 +15,7 @@ import numpy as np
 from ..tools.errors import ToolError
 from ..tools.programs import started, time_limit
 from ..trace import RESET, Columns, Interface, Trace
-from . import served
+from . import isolated_server
 from .engine import Plan
 
 SECONDS = 60.0
@@ -30,7 +30,7 @@ def window_limit(process: subprocess.Popen[bytes], cycles: int) -> AbstractConte
 @contextmanager
 def isolated(library: Path, interface: Interface) -> Iterator["Isolated"]:
     """A simulation of a design in a shared library, at its first cycle after reset."""
-    command = [sys.executable, "-I", "-S", served.__file__, str(library)]
+    command = [sys.executable, "-I", "-S", isolated_server.__file__, str(library)]
     with tempfile.TemporaryFile(buffering=0) as printed:
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": printed}
         # A core may read files of the current folder.
@@ -39,7 +39,7 @@ def isolated(library: Path, interface: Interface) -> Iterator["Isolated"]:
 
 
 class Isolated:
-    """A design in a process of its own; see :mod:`.served`."""
+    """A design in its own process; see :mod:`.isolated_server`."""
 
     def __init__(
         self, process: subprocess.Popen[bytes], printed: Any, interface: Interface

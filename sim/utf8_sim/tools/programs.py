@@ -149,7 +149,7 @@ def time_limit(process: subprocess.Popen[Any], seconds: float, work: str) -> Ite
     timer.start()
     try:
         yield
-    except ToolError as error:  # what the block sees of a killed process
+    except ToolError as error:  # the block fails because the process was killed
         if not expired.is_set():
             raise
         raise OutOfTime(f"{work} did not end within {seconds:.0f} s") from error

@@ -17,8 +17,9 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from utf8_hdl import BYTE_LAYOUT, UNICODE, Profile
-from utf8_sim.campaign import Coverage, Part
+from utf8_sim.campaign import Part
 from utf8_sim.components import Component, register
+from utf8_sim.coverage import Coverage
 from utf8_sim.golden.model import Outputs, one_for_one
 from utf8_sim.golden.timing import Compact, Timing
 from utf8_sim.trace import Columns

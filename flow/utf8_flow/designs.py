@@ -38,7 +38,7 @@ class DesignSpec:
 
     def __post_init__(self) -> None:
         given, options = dict(self.own), COMPONENTS[self.component].command_line.own
-        own = tuple((each.name, each.plain(given.get(each.name))) for each in options)
+        own = tuple((each.name, each.to_json(given.get(each.name))) for each in options)
         object.__setattr__(self, "own", own)
 
     @classmethod
@@ -123,7 +123,7 @@ class DesignSpec:
         """The command-line words for each component-specific option that must be given."""
         values = dict(self.own)
         options = COMPONENTS[self.component].command_line.own
-        return [words for each in options if (words := each.words(values[each.name]))]
+        return [words for each in options if (words := each.arguments(values[each.name]))]
 
     @property
     def _has_lanes(self) -> bool:
@@ -145,7 +145,9 @@ class DesignSpec:
         if self._has_lanes:
             options["lanes"] = self.lanes
         values = dict(self.own)
-        options |= {each.name: each.typed(values[each.name]) for each in entry.command_line.own}
+        options |= {
+            each.name: each.to_parameter(values[each.name]) for each in entry.command_line.own
+        }
         try:
             return entry.make(profile or self.profile, **options)
         except ValueError as error:

@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING, TextIO
 
-from utf8_sim.tools.interrupts import interrupts_later
+from utf8_sim.tools.interrupts import defer_interrupts
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -65,7 +65,7 @@ def progress_bar() -> Iterator["Progress"]:
     columns = what, rich.BarColumn(), rich.TaskProgressColumn(), rich.TimeRemainingColumn()
     progress = rich.Progress(*columns, console=show, transient=True, disable=not bar)
     with ExitStack() as stack:
-        with interrupts_later():  # a thread whose start is interrupted could not be stopped
+        with defer_interrupts():  # a thread whose start is interrupted could not be stopped
             stack.enter_context(progress)
             if not bar:
                 stack.enter_context(_lines(progress))

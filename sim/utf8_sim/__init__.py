@@ -4,11 +4,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .api import compare, simulate
     from .engines.engine import DesignError
     from .golden.decoder import Token, decode
     from .golden.encoder import encode
     from .lockstep import Difference
-    from .running import compare, simulate
     from .scoreboard import Mismatch, Scoreboard
     from .stimulus import FixedStalls, RandomStalls
     from .tools.errors import ToolError
@@ -40,10 +40,10 @@ _HOMES = {
     "Token": "golden.decoder",
     "ToolError": "tools.errors",
     "Trace": "trace",
-    "compare": "running",
+    "compare": "api",
     "decode": "golden.decoder",
     "encode": "golden.encoder",
-    "simulate": "running",
+    "simulate": "api",
 }
 """The modules of these names. Each is imported when a name in it is first used."""
 

@@ -13,7 +13,7 @@ RULES = frozenset({"--profile", "--surrogates", "--noncharacters"})
 
 
 @dataclass(frozen=True)
-class OwnOption:
+class ComponentOption:
     """An option that is specific to a component: a parameter of its gateware, and an attribute."""
 
     #: Its name in the gateware.
@@ -36,16 +36,16 @@ class OwnOption:
         option = self.option or f"--{self.name.replace('_', '-')}"
         object.__setattr__(self, "option", option)
 
-    def plain(self, value: Any) -> Any:
+    def to_json(self, value: Any) -> Any:
         """A value as a type that JSON has; ``None`` is the default."""
         value = self.default if value is None else value
         return getattr(value, "value", value)
 
-    def typed(self, value: Any) -> Any:
+    def to_parameter(self, value: Any) -> Any:
         """A plain value converted to the type of the gateware's parameter."""
         return resolve_name(self.values)(value) if self.values else value
 
-    def words(self, value: Any) -> list[str]:
+    def arguments(self, value: Any) -> list[str]:
         """The command-line words for a plain value, if any are needed."""
         if value == self.default and not self.forms:
             return []
@@ -59,7 +59,7 @@ class CommandLine:
 
     options: frozenset[str] = RULES
     #: The component-specific options.
-    own: tuple[OwnOption, ...] = ()
+    own: tuple[ComponentOption, ...] = ()
     #: Default number of lanes.
     lanes: int = 1
     #: Text about this component that is added to the help of common options.
@@ -87,12 +87,16 @@ COMMAND_LINES: dict[str, CommandLine] = {
     ),
     "validator": CommandLine(
         RULES | {"--error-span", "--exhaustive", "--lanes"},
-        (OwnOption("offset_width", 32, "bits of the offset, which saturates", range=(4, 32)),),
+        (
+            ComponentOption(
+                "offset_width", 32, "bits of the offset, which saturates", range=(4, 32)
+            ),
+        ),
         lanes=8,
     ),
     "compactor": CommandLine(
         frozenset({"--lanes"}),
-        (OwnOption("width", 8, "bits of a value", range=(1, 64)),),
+        (ComponentOption("width", 8, "bits of a value", range=(1, 64)),),
         lanes=8,
         help={"--hex": "a value for each lane, -- for an empty lane"},
         inputs="Each byte is a value for a compactor.",
@@ -100,10 +104,10 @@ COMMAND_LINES: dict[str, CommandLine] = {
     "transcoder": CommandLine(
         RULES | {"--error-span", "--exhaustive", "--lanes", "--bytes", "--byte-order"},
         (
-            OwnOption("source", "utf-8", "input encoding", "--from", _SCHEMES, _FORMS),
-            OwnOption("target", "utf-16le", "output encoding", "--to", _SCHEMES, _FORMS),
-            OwnOption("strip_bom", False, "remove U+FEFF at the beginning of each text"),
-            OwnOption(
+            ComponentOption("source", "utf-8", "input encoding", "--from", _SCHEMES, _FORMS),
+            ComponentOption("target", "utf-16le", "output encoding", "--to", _SCHEMES, _FORMS),
+            ComponentOption("strip_bom", False, "remove U+FEFF at the beginning of each text"),
+            ComponentOption(
                 "errors", False, "report each text's first error and the number of its errors"
             ),
         ),
@@ -119,6 +123,6 @@ def owners(option: str) -> list[str]:
     return [name for name, each in COMMAND_LINES.items() if option in each.every_option]
 
 
-def own_options() -> dict[str, OwnOption]:
+def component_options() -> dict[str, ComponentOption]:
     """All component-specific options."""
     return {own.option: own for each in COMMAND_LINES.values() for own in each.own}

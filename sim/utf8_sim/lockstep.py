@@ -12,7 +12,7 @@ from .engines.engine import Engine, ModelError
 from .golden.model import MET, Model
 from .stimulus import LAST, Stimulus, Table
 from .subject import Subject
-from .tools.interrupts import interrupts_later
+from .tools.interrupts import defer_interrupts
 from .trace import RESET, Trace, shown_number
 
 
@@ -105,27 +105,27 @@ class Window:
     def difference(self) -> Difference | None:
         """The first difference at an output pin."""
         is_valid = self.actual["o.valid"].view(bool)
-        places = {}
+        first_rows = {}
         for pin in self.actual.interface.observed:
             differs = self.actual[pin] != self.expected[pin]
             wrong = differs.any(axis=1) if differs.ndim > 1 else differs
             if pin not in HANDSHAKE:
                 wrong &= is_valid
             if wrong.any():
-                places[pin] = int(wrong.argmax())
-        if not places:
+                first_rows[pin] = int(wrong.argmax())
+        if not first_rows:
             return None
-        name = min(places, key=places.__getitem__)
-        return next(self.differences(name, places[name]))
+        name = min(first_rows, key=first_rows.__getitem__)
+        return next(self.differences(name, first_rows[name]))
 
-    def differences(self, name: str, place: int) -> Iterator[Difference]:
-        """The differences of a pin in the cycle with index ``place``, one for each wrong part."""
+    def differences(self, name: str, row: int) -> Iterator[Difference]:
+        """The differences of a pin in the cycle with index ``row``, one for each wrong part."""
         labels = self.actual.interface.pin(name).labels
-        expected, actual = (self.expected[name][place], self.actual[name][place])
+        expected, actual = (self.expected[name][row], self.actual[name][row])
         for part in map(tuple, np.argwhere(expected != actual)):
             of_part = name + "".join(f"[{number}]" for number in part)
             levels = int(expected[part]), int(actual[part])
-            yield Difference(self.first_cycle + place, of_part, *levels, labels)
+            yield Difference(self.first_cycle + row, of_part, *levels, labels)
 
 
 HANDSHAKE = "i.ready", "o.valid"
@@ -156,9 +156,11 @@ class Lockstep:
         self._of_text = 0  # values accepted of a text that has not ended
 
     def __iter__(self) -> Iterator[Trace]:
-        model = Golden(self._engine)
-        for trace in _ahead(self._engine.run(self._stimulus)):
-            expected = self._as_far_as_it_matters(model.expected(trace), trace)
+        model, component = Golden(self._engine), self._engine.component
+        for trace in _prefetched(self._engine.run(self._stimulus)):
+            expected = model.expected(trace)
+            masked = component.mask_dont_cares(expected.columns, trace.columns)
+            expected = Trace(expected.interface, masked)
             trace.columns[MET] = expected[MET]
             window = Window(self.cycles, trace, expected, self._of_text)
             self._count_values(trace)
@@ -171,16 +173,11 @@ class Lockstep:
             if self.difference:
                 return
 
-    def _as_far_as_it_matters(self, expected: Trace, actual: Trace) -> Trace:
-        component = self._engine.component
-        columns = component.mask_dont_cares(expected.columns, actual.columns)
-        return Trace(expected.interface, columns)
-
     def _count_values(self, trace: Trace) -> None:
-        *_, life = trace.lives()
-        if len(life) < len(trace):
+        *_, segment = trace.split_at_resets()
+        if len(segment) < len(trace):
             self._of_text = 0
-        items = life.accepted()
+        items = segment.accepted()
         _, counts = self._engine.component.values(items)
         ends = np.flatnonzero(items[LAST])
         begin = int(ends[-1]) + 1 if len(ends) else 0
@@ -245,11 +242,11 @@ class History:
         return Trace.join(self._parts)
 
 
-def _ahead(windows: Generator[Trace, None, None]) -> Iterator[Trace]:
+def _prefetched(windows: Generator[Trace, None, None]) -> Iterator[Trace]:
     """Yield the windows, each simulated while the window before it is processed."""
     worker = ThreadPoolExecutor(1)
     try:
-        with interrupts_later():  # else shutdown() might miss a thread that has just started
+        with defer_interrupts():  # else shutdown() might miss a thread that has just started
             following = worker.submit(next, windows, None)
         while (window := following.result()) is not None:
             following = worker.submit(next, windows, None)

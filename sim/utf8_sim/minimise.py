@@ -129,7 +129,7 @@ class Event:
     accepted: bool | None = None
     kept: bool | None = None
 
-    def places(self, trace: Trace) -> np.ndarray:
+    def occurrences(self, trace: Trace) -> np.ndarray:
         """The occurrences as indices into the column, one row each."""
         if not self.pin:
             return np.arange(len(trace) - 1)[:, np.newaxis]
@@ -141,12 +141,12 @@ class Event:
             marks &= self.kept == (expand_lane_mask(trace[KEEP] != 0, marks) if has_keep else True)
         return np.argwhere(marks)
 
-    def without(self, trace: Trace, places: np.ndarray) -> Trace:
+    def without(self, trace: Trace, occurrences: np.ndarray) -> Trace:
         """The trace without some occurrences of the event."""
         if not self.pin:
-            return trace[np.delete(np.arange(len(trace)), places[:, 0])]
+            return trace[np.delete(np.arange(len(trace)), occurrences[:, 0])]
         column = trace[self.pin].copy()
-        column[tuple(places.T)] = self.simple
+        column[tuple(occurrences.T)] = self.simple
         return Trace(trace.interface, {**trace.columns, self.pin: column})
 
 
@@ -192,21 +192,21 @@ class _Search:
         return time.monotonic() < self._until
 
     def _size(self) -> list[int]:
-        return [len(event.places(self.found.trace)) for event in self._events]
+        return [len(event.occurrences(self.found.trace)) for event in self._events]
 
     def _leave_out(self, event: Event) -> None:
         """Leave out occurrences of an event: by halves, then one by one."""
-        size = len(event.places(self.found.trace))
+        size = len(event.occurrences(self.found.trace))
         while size:
             begin = 0
             while self._has_time():
-                places = event.places(self.found.trace)
-                some = places[begin : begin + size]
+                occurrences = event.occurrences(self.found.trace)
+                some = occurrences[begin : begin + size]
                 if not len(some):
                     break
                 shorter = event.without(self.found.trace, some)
                 found = attempt(self._engine, driven(shorter), self._side)
-                if found and len(event.places(found.trace)) < len(places):
+                if found and len(event.occurrences(found.trace)) < len(occurrences):
                     self.found = found
                 else:
                     begin += size

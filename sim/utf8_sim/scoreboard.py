@@ -11,7 +11,7 @@ from amaranth.hdl import Const, Fragment
 from amaranth.lib import data
 
 from .components import component_of
-from .golden.model import feed_one
+from .golden.model import feed_all
 from .trace import Fields, Interface, Pin
 
 
@@ -101,11 +101,11 @@ class Scoreboard:
         """
         inputs, outputs = self._interface.inputs, self._interface.outputs
         accepted = _levels("an input", inputs, item)
-        for pin in inputs:
-            pin.checked([accepted[pin.field]])
-        for payload in feed_one(self._model, self._interface, list(accepted.values())):
-            pairs = zip(outputs, payload, strict=True)
-            self._due.append({pin.field: _level(level, pin) for pin, level in pairs})
+        items = {pin.name: pin.checked([accepted[pin.field]]) for pin in inputs}
+        columns = feed_all(self._model, items)
+        names = [pin.field for pin in outputs]
+        for levels in zip(*(columns[pin.name].tolist() for pin in outputs), strict=True):
+            self._due.append(dict(zip(names, levels, strict=True)))
 
     def take(self, output: Any) -> None:
         """Check an output that was taken from the design.
@@ -128,7 +128,7 @@ class Scoreboard:
         actual = _levels("an output", self._interface.outputs, output)
         if not self._due:
             raise Mismatch(f"{self._name()}: no output is expected, actual {_shown(actual)}")
-        expected = self._as_far_as_it_matters(self._due[0], actual)
+        expected = self._mask_dont_cares(self._due[0], actual)
         wrong = [field for field, level in expected.items() if actual[field] != level]
         if wrong:
             expected, actual = (
@@ -154,7 +154,7 @@ class Scoreboard:
             more = f", and {len(self._due) - 1} after it" if len(self._due) > 1 else ""
             raise Mismatch(f"{self._name()}: missing{more}")
 
-    def _as_far_as_it_matters(self, expected: Fields, actual: Fields) -> Fields:
+    def _mask_dont_cares(self, expected: Fields, actual: Fields) -> Fields:
         rows = (
             {f"o.{field}": np.array([level]) for field, level in side.items()}
             for side in (expected, actual)

@@ -43,7 +43,7 @@ class Stalls(Protocol):
     """The cycles in which one side stalls."""
 
     def windows(self, size: int) -> Iterator[np.ndarray]:
-        """Yield ``size`` booleans at a time, True to stall, without end; every call is the same."""
+        """Yield arrays of ``size`` booleans, True to stall, without end; every call is the same."""
         ...
 
 
@@ -163,7 +163,7 @@ class FixedStalls:
 class Stimulus:
     """Everything that determines a simulation: inputs, stalls of each side, and resets.
 
-    An input is offered as soon as the producer does not stall, and held until it is accepted. An
+    An input is offered when the producer does not stall, and held until it is accepted. An
     input offered while reset is active is offered again after reset. The run ends after ``cycles``
     at the latest, even if inputs are left.
     """
@@ -304,10 +304,10 @@ class Beats:
         self._waiting = data[len(data) - rest :]
         # From the index of a value without gaps between texts to its lane in the column.
         shift = (np.cumsum(beats) - beats) * self._lanes - (stops - sizes)
-        place = np.arange(len(data)) + np.repeat(shift, sizes)
+        lane = np.arange(len(data)) + np.repeat(shift, sizes)
         lasts = np.zeros(int(beats.sum()), dtype=np.uint8)
         lasts[np.cumsum(beats[:-1]) - 1] = 1
-        return self._beats(data[: len(data) - rest], place[: len(data) - rest], lasts)
+        return self._beats(data[: len(data) - rest], lane[: len(data) - rest], lasts)
 
     def rest(self) -> Columns:
         """The values left, as a partial beat without ``last``; no beat if none are left."""
@@ -315,7 +315,7 @@ class Beats:
         lasts = np.zeros(min(1, len(waiting)), dtype=np.uint8)
         return self._beats(waiting, np.arange(len(waiting)), lasts)
 
-    def _beats(self, data: np.ndarray, place: np.ndarray, lasts: np.ndarray) -> Columns:
+    def _beats(self, data: np.ndarray, lane: np.ndarray, lasts: np.ndarray) -> Columns:
         """Beats with values in the given lanes.
 
         The other lanes, which a design must ignore, and the other fields are random.
@@ -323,7 +323,7 @@ class Beats:
         beats = len(lasts)
         lanes = random_column(self._value, beats * self._lanes, self._garbage)
         keep = np.zeros(beats * self._lanes, dtype=np.uint8)
-        lanes[place], keep[place] = data, 1
+        lanes[lane], keep[lane] = data, 1
         return {
             self._data.name: lanes.reshape(self._data.column(beats).shape),
             self._keep.name: keep.reshape(self._keep.column(beats).shape),

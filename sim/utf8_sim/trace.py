@@ -267,7 +267,7 @@ class Trace:
         both = self[f"{side}.valid"] & self[f"{side}.ready"]
         return both.view(bool) & ~self[RESET].view(bool)
 
-    def lives(self) -> Iterator["Trace"]:
+    def split_at_resets(self) -> Iterator["Trace"]:
         """The trace, divided after each cycle of reset."""
         ends = (np.flatnonzero(self[RESET]) + 1).tolist()
         for begin, end in pairwise([0, *ends, len(self)]):

@@ -30,7 +30,7 @@ from utf8_flow.export.verilog import generate
 from utf8_flow.verify.engine_choice import keep_freed_memory
 from utf8_flow.verify.engines import ENGINES
 from utf8_hdl import Decoder, Validator, WideDecoder, __version__
-from utf8_sim.components import DECODER, component_of
+from utf8_sim.components import COMPONENTS, component_of
 from utf8_sim.engines.engine import Engine
 from utf8_sim.lockstep import Lockstep
 from utf8_sim.stimulus import Stimulus, file_pieces
@@ -65,7 +65,7 @@ WORK = {
 }
 """Number of bytes for each engine, so that a round takes at most two seconds."""
 
-DRAIN = DECODER.timing(Decoder()).latency + 1
+DRAIN = COMPONENTS["decoder"].timing(Decoder()).latency + 1
 """Number of cycles after the last byte in a hand-written loop."""
 
 VERILATOR = [

@@ -27,7 +27,7 @@ from command import (
 from utf8_flow.cli import texts
 from utf8_hdl import __version__
 from utf8_sim.campaign import Part
-from utf8_sim.components import COMPONENTS, DECODER
+from utf8_sim.components import COMPONENTS
 
 # --- compare ------------------------------------------------------------------------------------
 
@@ -117,7 +117,7 @@ def test_compare_reports_gaps_of_the_campaign_only(folder, monkeypatch):
     assert {"00..7F 4", "E0"} <= set(squeezed(result.out))
     assert "NEVER" not in result.out
     part = Part("one", 1, lambda: iter([(b"A", True)]))
-    changed = changed_entry(DECODER, campaign=lambda *_: [part])
+    changed = changed_entry(COMPONENTS["decoder"], campaign=lambda *_: [part])
     monkeypatch.setitem(COMPONENTS, "decoder", changed)
     result = run("compare")
     assert result.status == 1

@@ -19,7 +19,7 @@ from utf8_flow.designs import DesignSpec
 from utf8_flow.export.module import ports_of
 from utf8_flow.verify.runner import outcome_of
 from utf8_flow.verify.sources import RandomUnits
-from utf8_sim.command_line import COMMAND_LINES, RULES, CommandLine, OwnOption
+from utf8_sim.command_line import COMMAND_LINES, RULES, CommandLine, ComponentOption
 from utf8_sim.components import COMPONENTS
 
 UPPER = "--component", "upper"
@@ -135,7 +135,7 @@ def test_synthesize_upper(folder):
 
 
 def test_component_specific_option(monkeypatch):
-    own = OwnOption("flaw", 0, "letter left unchanged", range=(0, 127))
+    own = ComponentOption("flaw", 0, "letter left unchanged", range=(0, 127))
     line = CommandLine(RULES, own=(own,))
     with monkeypatch.context() as patch:  # undone before the entry is removed
         changed = changed_entry(UPPER_ENTRY, make=Flawed, command_line=line)

@@ -23,7 +23,7 @@ from command import (
 )
 from needs import needs, needs_compiler, needs_icarus
 from utf8_flow.verify import difference, runner
-from utf8_sim import campaign
+from utf8_sim import coverage
 from utf8_sim.components.tokens import TokenReport
 from utf8_sim.engines.amaranth import AmaranthEngine
 from utf8_sim.tools.cache import tools_cache
@@ -329,7 +329,7 @@ DIFFERENCE = "DIFFERENCE: cycle 9, pin o.valid: expected 1, actual 0"
     ("command", "place", "name"),
     [
         ("simulate", TokenReport, "add"),
-        ("compare", campaign.Coverage, "add"),
+        ("compare", coverage.Coverage, "add"),
         ("simulate", TokenReport, "lines"),
         ("simulate", difference, "write_wave"),
     ],

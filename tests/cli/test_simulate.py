@@ -10,7 +10,7 @@ from command import ENCODER, changed_entry, each_design, in_hex, run, run_for_by
 from hostile import HOSTILE, TEXTS
 from reference import ref_tokens
 from utf8_sim import stimulus
-from utf8_sim.components import COMPONENTS, DECODER
+from utf8_sim.components import COMPONENTS
 from utf8_sim.golden import kernels
 
 SURROGATE = b"\xed\xa0\x80"
@@ -297,7 +297,7 @@ class Failing:
 @pytest.mark.parametrize("steps", [kernels.INTERPRETED, 0], ids=["short run", "long run"])
 def test_failure_of_golden_model_is_reported(steps, folder, monkeypatch):
     monkeypatch.setattr(kernels, "INTERPRETED", steps)
-    changed = changed_entry(DECODER, model=lambda design: Failing())
+    changed = changed_entry(COMPONENTS["decoder"], model=lambda design: Failing())
     monkeypatch.setitem(COMPONENTS, "decoder", changed)
     result = run("simulate", "--text", "A", "--engine", "amaranth")
     assert result.status == 1

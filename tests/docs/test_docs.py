@@ -20,7 +20,7 @@ from command import in_shell, narrow, paste, run
 from needs import needs
 from utf8_flow.designs import DesignSpec
 from utf8_hdl import CompactDecoder, Decoder, Encoder
-from utf8_sim.components import DECODER, ENCODER
+from utf8_sim.components import COMPONENTS
 from utf8_sim.components.decoder import PIPELINED
 from verilog_cache import patch_generate, verilog_of
 
@@ -62,13 +62,13 @@ def test_latencies_match_the_timing():
         (ROOT / name).read_text() for name in ("docs/decoder.md", "docs/properties.md")
     )
     for component, design, event in (
-        (DECODER, Decoder, "after its last byte was accepted"),
-        (ENCODER, Encoder, "after its code point was"),
+        (COMPONENTS["decoder"], Decoder, "after its last byte was accepted"),
+        (COMPONENTS["encoder"], Encoder, "after its code point was"),
     ):
         timing = component.timing(component.make())
         for text in (page, properties, design.__doc__):
             assert f"{timing.latency} cycles {event}" in " ".join(text.split())
-    compact = DECODER.timing(CompactDecoder())
+    compact = COMPONENTS["decoder"].timing(CompactDecoder())
     assert f"| latency | {PIPELINED.latency} cycles | {compact.latency} cycle" in page
     cut = f"{PIPELINED.latency_of_cut} cycles after the byte that cuts it"
     assert cut in page

@@ -192,7 +192,7 @@ def test_encoder_values_toggle_every_bit():
 
 
 def test_encoder_flaw_is_reported(few_code_points, monkeypatch):
-    edit = "1 if refused else 0", "1 if refused and place else 0"
+    edit = "1 if refused else 0", "1 if refused and index else 0"
     altered = altered_golden(edit, within=["encoder"]).encoder
     monkeypatch.setattr(golden_encoder, "EncoderModel", altered.EncoderModel)
     assert encode_all(UCS2)[1].splitlines() == [

@@ -85,7 +85,7 @@ def test_state_lost_between_windows_is_detected(forgotten, name):
 @each_design
 def test_first_wrong_bit_is_located(name):
     rng, engine, trace = random.Random(2), engine_of(name), recorded(name)
-    interface, matters = trace.interface, engine.component.matters
+    interface, matters = trace.interface, engine.component.dont_care_unless
     for pin in interface.observed:
         shown = trace["o.valid"] != 0 if pin not in HANDSHAKE else np.ones(600, dtype=bool)
         if pin in matters:

@@ -9,7 +9,7 @@ from dense import fed
 from modelled import record
 from utf8_hdl import UNICODE, Compactor
 from utf8_sim import Mismatch, Scoreboard
-from utf8_sim.components import COMPACTOR
+from utf8_sim.components import COMPONENTS
 from utf8_sim.engines.amaranth import AmaranthEngine
 from utf8_sim.stimulus import random_column
 from utf8_sim.subject import interface_of
@@ -26,7 +26,7 @@ each_design = pytest.mark.parametrize("options", DESIGNS.values(), ids=DESIGNS)
 
 
 def make(options: dict) -> Compactor:
-    return COMPACTOR.make(UNICODE, **options)
+    return COMPONENTS["compactor"].make(UNICODE, **options)
 
 
 def random_items(design, beats: int, seed: int, density: float = 0.5) -> Columns:
@@ -95,8 +95,9 @@ def test_gateware_matches_golden_model(options):
 
 
 def test_display_of_beats():
-    shown = COMPACTOR.show_result({"o.data": [0x1F600, 3], "o.keep": [1, 0], "o.user": 2})
+    compactor = COMPONENTS["compactor"]
+    shown = compactor.show_result({"o.data": [0x1F600, 3], "o.keep": [1, 0], "o.user": 2})
     assert shown == "1F600 --, user 2"
-    assert COMPACTOR.show_item({"i.data": [1, 2, 3, 4], "i.keep": [1, 0]}) == "01 02 --"
+    assert compactor.show_item({"i.data": [1, 2, 3, 4], "i.keep": [1, 0]}) == "01 02 --"
     wide = {"i.data": [0x41] * 32, "i.keep": [1] + [0] * 31}
-    assert COMPACTOR.show_item(wide) == "41 (1 of 32 values)"
+    assert compactor.show_item(wide) == "41 (1 of 32 values)"

@@ -15,7 +15,7 @@ from hostile import hostile_bytes
 from modelled import record
 from reference import BOUNDARY_BYTES, ref_transcoded
 from utf8_hdl import UCS2, UNICODE, EncodingScheme, Profile, Transcoder
-from utf8_sim.components import TRANSCODER, component_of
+from utf8_sim.components import COMPONENTS, component_of
 from utf8_sim.engines.amaranth import AmaranthEngine
 
 each_source = pytest.mark.parametrize("source", EncodingScheme, ids=lambda scheme: scheme.value)
@@ -192,10 +192,11 @@ def test_gateware_matches_golden_model(design):
 
 
 def test_display_of_outputs():
-    assert component_of(Transcoder()) is TRANSCODER
+    transcoder = component_of(Transcoder())
+    assert transcoder is COMPONENTS["transcoder"]
     output = {"o.data": [0x41, 0, 7, 7], "o.keep": [1, 1, 0, 0], "o.last": 1, "o.error": 0}
-    assert TRANSCODER.show_result(output) == "41 00 -- --"
+    assert transcoder.show_result(output) == "41 00 -- --"
     output["o.error"] = 1
-    assert TRANSCODER.show_result(output) == "41 00 -- -- error"
+    assert transcoder.show_result(output) == "41 00 -- -- error"
     output |= {"o.kind": 3, "o.offset": 7, "o.count": 2}
-    assert TRANSCODER.show_result(output) == "41 00 -- -- error: overlong at 7, 2 errors"
+    assert transcoder.show_result(output) == "41 00 -- -- error: overlong at 7, 2 errors"

@@ -168,7 +168,7 @@ def test_idle_payloads_half_hostile(design):
     first = next(
         inputs
         for inputs in engine.items(
-            Stimulus(engine.component.hostile(design, np.random.default_rng(0)))
+            Stimulus(engine.component.fuzz(design, np.random.default_rng(0)))
         )
         if len(inputs[LAST])
     )

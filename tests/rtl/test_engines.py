@@ -14,7 +14,7 @@ from utf8_hdl import EXTENDED, PROFILES, Decoder, Encoder
 from utf8_sim.engines import icarus
 from utf8_sim.engines.amaranth import AmaranthEngine
 from utf8_sim.engines.compiled import CxxrtlEngine, VerilatorEngine
-from utf8_sim.engines.engine import BLOCK, Engine, HangError, UndefinedError
+from utf8_sim.engines.engine import Engine, HangError, UndefinedError
 from utf8_sim.engines.icarus import IcarusEngine
 from utf8_sim.lockstep import Difference, Lockstep
 from utf8_sim.stimulus import FixedStalls, Piece, RandomStalls, Stimulus
@@ -69,6 +69,9 @@ def pieces(name: str, size: int) -> list[Piece]:
     ends = np.cumsum([len(text) for text in texts])
     return [(text, True) for text in texts[: int(np.searchsorted(ends, size)) + 1]]
 
+
+BLOCK = 32
+"""Number of cycles in a short window."""
 
 LIMIT = 12 * BLOCK
 """Maximum number of cycles of runs with a limit."""

@@ -21,14 +21,15 @@ from utf8_hdl import (
     Validator,
     WideDecoder,
 )
-from utf8_sim.campaign import IN_A_ROW, Coverage, Sequences, byte_classes
+from utf8_sim.campaign import byte_classes
 from utf8_sim.components import component_of
 from utf8_sim.components.encoder import value_classes
+from utf8_sim.coverage import IN_A_ROW, Coverage, Sequences
 from utf8_sim.engines.amaranth import AmaranthEngine
+from utf8_sim.fuzz import LONG_RUN
 from utf8_sim.golden.decoder import DecoderModel, Rules
 from utf8_sim.golden.encoder import kind_of
 from utf8_sim.golden.model import feed_all
-from utf8_sim.hostile import LONG_RUN
 from utf8_sim.lockstep import Lockstep
 from utf8_sim.stimulus import LAST, STRETCH, ChangingStalls, RandomStalls, Stimulus
 from utf8_sim.subject import interface_of
@@ -54,7 +55,7 @@ every_design = pytest.mark.parametrize("design", EVERY.values(), ids=EVERY)
 def drawn(design, pieces: int = 40, seed: int = 0) -> Columns:
     """The inputs of the first pieces."""
     component, interface = component_of(design), interface_of(design)
-    stimulus = component.hostile(design, np.random.default_rng(seed))
+    stimulus = component.fuzz(design, np.random.default_rng(seed))
     columns = list(component.pack(islice(stimulus, pieces), interface))
     return {name: np.concatenate([each[name] for each in columns]) for name in columns[0]}
 
@@ -175,7 +176,7 @@ def test_default_stimuli_of_a_component():
         items = drawn(Upper())
         assert {*items["i.data"].tolist()} == {*range(256)}
         assert_texts_of_all_lengths(items[LAST])
-        pieces = UPPER.hostile(Upper(), np.random.default_rng(0))
+        pieces = UPPER.fuzz(Upper(), np.random.default_rng(0))
         assert Lockstep(AmaranthEngine(Upper()), Stimulus(pieces, cycles=2000)).run() is None
 
 
@@ -196,7 +197,7 @@ def test_changing_stalls_are_independent_of_windows():
 
 def covered(engine, seed: int) -> Coverage:
     coverage = engine.component.coverage(engine)
-    pieces = engine.component.hostile(engine.design, np.random.default_rng(seed))
+    pieces = engine.component.fuzz(engine.design, np.random.default_rng(seed))
     for trace in Lockstep(engine, Stimulus(pieces, RandomStalls(0.3, seed), cycles=300)):
         coverage.add(trace)
     return coverage
@@ -247,7 +248,7 @@ def test_sequences_of_classes_and_ends():
 @pytest.mark.long
 def test_sequences_are_independent_of_windows(monkeypatch):
     design = Validator(lanes=4)
-    pieces = list(islice(component_of(design).hostile(design, np.random.default_rng(0)), 1))
+    pieces = list(islice(component_of(design).fuzz(design, np.random.default_rng(0)), 1))
     stimulus = Stimulus(pieces, RandomStalls(0.3, 1), RandomStalls(0.3, 2), cycles=1000)
     whole = sequences_of(AmaranthEngine(design), stimulus)
     monkeypatch.setattr(AmaranthEngine, "window", 64)

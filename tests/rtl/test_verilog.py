@@ -207,7 +207,7 @@ def test_icarus_matches_the_golden_model(spec):
 )
 def test_icarus_matches_the_golden_model_with_resets(spec):
     engine = IcarusEngine(spec.make(), verilog_of_spec(spec))
-    pieces = engine.component.hostile(engine.design, np.random.default_rng(1))
+    pieces = engine.component.fuzz(engine.design, np.random.default_rng(1))
     resets = RandomStalls(0.01, 3)
     assert not Lockstep(engine, Stimulus(pieces, *STALLS["both slow"], 5000, resets)).run()
 

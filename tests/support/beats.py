@@ -9,9 +9,10 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from utf8_hdl import UNICODE, Profile
-from utf8_sim.campaign import Coverage, Part
+from utf8_sim.campaign import Part
 from utf8_sim.components import Component, register
 from utf8_sim.components.component import Levels
+from utf8_sim.coverage import Coverage
 from utf8_sim.golden.model import Outputs, one_for_one
 from utf8_sim.golden.timing import Compact
 from utf8_sim.stimulus import Piece

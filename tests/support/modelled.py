@@ -33,7 +33,7 @@ DESIGNS = {
 
 def record(engine: Engine, cycles: int = 600) -> tuple[Trace, Difference | None]:
     """Compare gateware and golden model on hostile inputs with stalls and resets."""
-    pieces = engine.component.hostile(engine.design, np.random.default_rng(1))
+    pieces = engine.component.fuzz(engine.design, np.random.default_rng(1))
     stalls = RandomStalls(0.2, 1), RandomStalls(0.3, 2)
     lockstep = Lockstep(engine, Stimulus(pieces, *stalls, cycles, RandomStalls(0.02, 3)))
     trace = Trace.join(list(lockstep))

@@ -329,7 +329,7 @@ def test_insecure_cache_folder_is_refused(folder, bits, monkeypatch):
     message = rf"^others may write to the cache folder '{folder}': .*chmod 700.*XDG_CACHE_HOME$"
     with pytest.raises(ToolError, match=message):
         built(["design"], ".so", Builder())
-    with pytest.raises(ToolError, match=message), cache.taking_turns("stamp"):
+    with pytest.raises(ToolError, match=message), cache.process_lock("stamp"):
         pytest.fail("the lock was acquired")
 
 
@@ -494,8 +494,8 @@ def test_concurrent_removal_of_damaged_file(folder, monkeypatch):
 
 
 HOLD = """
-from utf8_sim.tools.cache import taking_turns
-with taking_turns("stamp"):
+from utf8_sim.tools.cache import process_lock
+with process_lock("stamp"):
     print("acquired", flush=True)
     input()
 """

@@ -11,8 +11,8 @@ from rtl import STALLS
 from toys import registered, verilog_of
 from upper import UPPER, Upper
 from utf8_hdl import Decoder
-from utf8_sim.command_line import CommandLine, OwnOption
-from utf8_sim.components import DECODER, component_of, register
+from utf8_sim.command_line import CommandLine, ComponentOption
+from utf8_sim.components import COMPONENTS, component_of, register
 from utf8_sim.engines.amaranth import AmaranthEngine
 from utf8_sim.engines.compiled import CxxrtlEngine, VerilatorEngine
 from utf8_sim.engines.engine import Engine
@@ -60,7 +60,7 @@ def test_component_of_subclass():
     class Special(Decoder):
         pass
 
-    assert component_of(Special()) is DECODER
+    assert component_of(Special()) is COMPONENTS["decoder"]
     with pytest.raises(LookupError, match="no component is registered for 'object'"):
         component_of(object())
 
@@ -92,7 +92,10 @@ def test_columns_of_lanes_and_wide_fields(engine):
 
 
 def test_conflicting_option_is_refused():
-    for own in OwnOption("width", 1, "letters"), OwnOption("size", 1, "letters", "--width"):
+    for own in (
+        ComponentOption("width", 1, "letters"),
+        ComponentOption("size", 1, "letters", "--width"),
+    ):
         changed = changed_entry(UPPER, name="wide", command_line=CommandLine(own=(own,)))
         with pytest.raises(ValueError, match="--width of 'wide' must have another name: --width"):
             register(changed)

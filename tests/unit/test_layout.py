@@ -18,9 +18,19 @@ BELOW = {
 
 LAYERS = {
     "sim/utf8_sim": [
-        *("tools", "command_line", "trace", "stimulus", "shown", "golden", "campaign", "hostile"),
+        *(
+            "tools",
+            "command_line",
+            "trace",
+            "stimulus",
+            "format",
+            "golden",
+            "campaign",
+            "coverage",
+            "fuzz",
+        ),
         *("components", "subject", "scoreboard", "engines", "lockstep", "minimise", "waves"),
-        *("conformance", "running"),
+        *("conformance", "api"),
     ],
     "flow/utf8_flow": [
         *("failure", "markdown", "terminal", "designs"),

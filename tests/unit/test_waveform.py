@@ -9,7 +9,7 @@ from vcd.reader import TokenKind, tokenize
 
 from rtl import NO_STALLS, STALLS, broken
 from utf8_hdl import EXTENDED, Decoder, Encoder
-from utf8_sim.components import DECODER
+from utf8_sim.components import COMPONENTS
 from utf8_sim.engines.amaranth import AmaranthEngine
 from utf8_sim.lockstep import Lockstep
 from utf8_sim.stimulus import Stimulus
@@ -40,7 +40,7 @@ class Chopped(AmaranthEngine):
 def vcd(engine: AmaranthEngine, stalls=(NO_STALLS, NO_STALLS), first_cycle: int = 0) -> str:
     """The waveform of a short run."""
     file = io.StringIO()
-    items = BYTES if engine.component is DECODER else CODE_POINTS
+    items = BYTES if engine.component is COMPONENTS["decoder"] else CODE_POINTS
     lockstep = Lockstep(engine, Stimulus([(items, True)], *stalls))
     with WaveWriter(file, engine, first_cycle) as wave:
         for _trace in lockstep:
@@ -91,7 +91,7 @@ def test_waveform_matches_trace(design):
     stalls = STALLS["both slow"]
     engine = AmaranthEngine(design)
     waves = read(vcd(engine, stalls))
-    items = BYTES if engine.component is DECODER else CODE_POINTS
+    items = BYTES if engine.component is COMPONENTS["decoder"] else CODE_POINTS
     trace = Trace.join(list(engine.run(Stimulus([(items, True)], *stalls))))
     interface = engine.interface
     for pin in (*interface.driven, *interface.observed):

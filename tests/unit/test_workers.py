@@ -17,7 +17,7 @@ from command import names
 from utf8_sim.tools.cores import on_all_cores
 from utf8_sim.tools.errors import ToolError
 from utf8_sim.tools.files import RUN, temporary_folder
-from utf8_sim.tools.interrupts import interrupts_later
+from utf8_sim.tools.interrupts import defer_interrupts
 
 call = operator.methodcaller("__call__")
 
@@ -108,7 +108,7 @@ def test_interrupt_delivered_to_another_thread_is_deferred():
     usual = signal.getsignal(signal.SIGINT)
 
     def work():
-        with interrupts_later():
+        with defer_interrupts():
             go.set()
             thread.join()
             steps.append("all done")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from utf8_sim.command_line import COMMAND_LINES, own_options, owners
+from utf8_sim.command_line import COMMAND_LINES, component_options, owners
 from utf8_sim.tools.errors import UsageError
 
 from .options import LANES, OWN, OWNERS, choice, option, output_file, own_option
@@ -132,7 +132,7 @@ class Designs:
 
         from ..designs import DesignSpec, designs
 
-        asked = {each.option for each in own_options().values() if each.name in self.own}
+        asked = {each.option for each in component_options().values() if each.name in self.own}
         asked |= {"--byte-order"} if self.byte_order else set()
         if self.component is None and self.lanes is None and not asked:
             found = [each for each in designs() if each.compact or not self.compact]
@@ -154,7 +154,7 @@ class Designs:
 
     def _own_with_byte_order(self) -> dict[str, Any]:
         """The component-specific options; ``utf-16`` and ``utf-32`` get the byte order's suffix."""
-        own, schemes = dict(self.own), [each for each in own_options().values() if each.forms]
+        own, schemes = dict(self.own), [each for each in component_options().values() if each.forms]
         for each in schemes:
             name = own.get(each.name) or each.default.removesuffix(_SUFFIXES["little"])
             if name in each.forms:
@@ -199,7 +199,7 @@ class Demo:
         "with its errors replaced. Default: utf-16.",
         "--to",
     )
-    strip_bom: bool = own_option(own_options()["--strip-bom"])
+    strip_bom: bool = own_option(component_options()["--strip-bom"])
 
     def spec(self, profile: "Profile") -> "DesignSpec":
         """The selected design."""

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from utf8_sim.command_line import COMMAND_LINES, OwnOption, own_options, owners
+from utf8_sim.command_line import COMMAND_LINES, ComponentOption, component_options, owners
 from utf8_sim.tools.errors import UsageError
 from utf8_sim.tools.files import is_standard_output
 
@@ -160,7 +160,7 @@ def _value(declared: "Field[Any]", values: dict[str, Any]) -> Any:
     """Remove the value of a field from the values of all options, and return it."""
     if declared.metadata != OWN:
         return values.pop(declared.name)
-    given = {each.name: values.pop(each.name) for each in own_options().values()}
+    given = {each.name: values.pop(each.name) for each in component_options().values()}
     return {name: value for name, value in given.items() if not (value is None or value is False)}
 
 
@@ -170,7 +170,7 @@ def _options_of(group: Any) -> Iterator[Parameter]:
         if each.metadata != OWN:
             yield _parameter(group, each.name, each.type, each)
             continue
-        for own in own_options().values():
+        for own in component_options().values():
             yield _parameter(group, own.name, _type_of(own), own_option(own))
 
 
@@ -184,7 +184,7 @@ def _parameter(group: Any, name: str, type_: Any, field: "Field[Any]") -> Parame
     return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
-def own_option(own: OwnOption) -> Any:
+def own_option(own: ComponentOption) -> Any:
     """The declaration of a component-specific option."""
     if own.default is False:
         return option(False, f"{OWNERS}: {own.help}.", own.option)
@@ -195,7 +195,7 @@ def own_option(own: OwnOption) -> Any:
     return option(None, help, own.option, metavar="N", min=lowest, max=highest)
 
 
-def _type_of(own: OwnOption) -> Any:
+def _type_of(own: ComponentOption) -> Any:
     """The type of the value of a component-specific option."""
     if own.default is False:
         return bool

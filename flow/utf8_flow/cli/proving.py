@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from utf8_sim.command_line import own_options
+from utf8_sim.command_line import component_options
 from utf8_sim.tools.errors import UsageError
 
 from .choices import AllRules, Designs, Machines, Rules, Stalling, reject_inapplicable
@@ -146,7 +146,7 @@ def _idle(status: bool, theorem: bool) -> dict[str, str]:
     """The parameters that have no effect if nothing is proved."""
     if not (status or theorem):
         return {}
-    own = (each.name for each in own_options().values())
+    own = (each.name for each in component_options().values())
     names = {*_PROVING, *((*_CHOOSING, *own) if theorem else ())}
     return dict.fromkeys(names, f"with {'--theorem' if theorem else '--status'}")
 

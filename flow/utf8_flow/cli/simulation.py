@@ -211,7 +211,7 @@ def compare(
     on --seed and on the number of the unit. The same command resumes an interrupted run. With
     --state it also extends a finished run to more cycles or hours.
     """
-    from utf8_sim.golden.kernels import described
+    from utf8_sim.golden.kernels import execution_mode
     from utf8_sim.subject import Subject
 
     from ..terminal import report_console, say
@@ -274,7 +274,7 @@ def compare(
         if "--profile" in spec.used_options:
             say(show, f"profile {spec.profile.describe()}")
         say(show, f"engine {engine_line}")
-        say(show, f"golden model {described(plan.inputs)}")
+        say(show, f"golden model {execution_mode(plan.inputs)}")
         keeps_state = state is not None and runs.exhaustive is None
         runner.compare(outputs.vcd or DIFFERENCE_VCD, outputs.wave, keeps_state=keeps_state)
 

@@ -4,7 +4,8 @@ from collections.abc import Iterable, Iterator
 
 from rich.text import Text
 
-from utf8_sim.campaign import Coverage, class_name
+from utf8_sim.campaign import class_name
+from utf8_sim.coverage import Coverage
 from utf8_sim.tools.words import plural
 
 MAX_POINTS = 12

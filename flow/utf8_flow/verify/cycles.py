@@ -10,10 +10,10 @@ from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
 from utf8_sim.components.report import active_cycles
+from utf8_sim.format import has_error
 from utf8_sim.golden.model import MET
 from utf8_sim.golden.timing import NOTHING, meets_state_later
 from utf8_sim.lockstep import HANDSHAKE, Window
-from utf8_sim.shown import has_error
 from utf8_sim.stimulus import LAST
 from utf8_sim.subject import Subject
 from utf8_sim.trace import RESET, Fields, Trace, as_list, shown_number

@@ -27,7 +27,7 @@ def broken_rule(engine: Engine, found: Found) -> str:
 
 def _rule(engine: Engine, found: Found) -> str:
     """Compare all outputs since the last reset, until the design has drained."""
-    *_, trace = _drained(engine, found).lives()
+    *_, trace = _drained(engine, found).split_at_resets()
     pin, is_due = found.difference.pin, bool(found.difference.expected)
     cycle = len(trace) - WATCHDOG - 1
     if pin != "i.ready" and cycle and _waits(trace[cycle - 1 : cycle]):
@@ -53,7 +53,7 @@ def _waits(trace: Trace) -> bool:
 def _outputs(engine: Engine, columns: Columns) -> list[bytes]:
     """Outputs as bytes, to compare them; don't cares are zero."""
     columns = {pin.name: columns[pin.name] for pin in engine.interface.outputs}
-    for name, where in engine.component.matters.items():
+    for name, where in engine.component.dont_care_unless.items():
         columns[name] = columns[name] * expand_lane_mask(columns[where] != 0, columns[name])
     return [
         b"".join(level.tobytes() for level in row) for row in zip(*columns.values(), strict=True)
@@ -94,15 +94,15 @@ def opinions(engine: Engine, trace: Trace) -> Iterator[str]:
 
     Only for the profile ``unicode``, whose rules CPython implements.
     """
-    *_, life = trace.lives()
-    values, ends = offered_values(engine, life)
-    if engine.profile != UNICODE or values.ndim > 1 or OUTPUT_LAST not in life.columns:
+    *_, segment = trace.split_at_resets()
+    values, ends = offered_values(engine, segment)
+    if engine.profile != UNICODE or values.ndim > 1 or OUTPUT_LAST not in segment.columns:
         return
-    ended = int(life[OUTPUT_LAST][:-1][life.is_taken[:-1]].sum())
+    ended = int(segment[OUTPUT_LAST][:-1][segment.is_taken[:-1]].sum())
     for text in np.split(values, ends)[ended : ended + 1]:
-        opinion = engine.component.opinion(text, engine.design)
-        if opinion and len(text):
+        said = engine.component.cpython_result(text, engine.design)
+        if said and len(text):
             digits = 2 if text.dtype.itemsize == 1 else 4
             shown = " ".join(f"{value:0{digits}X}" for value in text[:MAX_VALUES].tolist())
             more = f" ... ({len(text)} in all)" if len(text) > MAX_VALUES else ""
-            yield f"{shown}{more}: {opinion[:MAX_OPINION]}{' ...' * (len(opinion) > MAX_OPINION)}"
+            yield f"{shown}{more}: {said[:MAX_OPINION]}{' ...' * (len(said) > MAX_OPINION)}"

@@ -19,7 +19,7 @@ from utf8_sim.subject import Subject
 from utf8_sim.tools.cores import Workers
 from utf8_sim.tools.errors import WrongValue
 from utf8_sim.tools.files import open_output
-from utf8_sim.tools.interrupts import interrupts_later
+from utf8_sim.tools.interrupts import defer_interrupts
 from utf8_sim.tools.words import plural
 from utf8_sim.trace import Trace
 
@@ -208,7 +208,7 @@ def write_certificate(path: Path, certificate: Certificate | None) -> None:
     Without a certificate, existing files are removed, because they belong to an earlier proof.
     """
     files = f"{path}.aag", f"{path}.inv"
-    with interrupts_later():
+    with defer_interrupts():
         if certificate is None:
             for file in files:
                 Path(file).unlink(missing_ok=True)

@@ -12,8 +12,8 @@ import numpy as np
 from rich.console import Console
 from rich.progress import Progress
 
-from utf8_sim.campaign import Sequences
 from utf8_sim.components.report import count_accepted
+from utf8_sim.coverage import Sequences
 from utf8_sim.lockstep import Window
 from utf8_sim.tools.cores import Workers
 from utf8_sim.tools.errors import UsageError

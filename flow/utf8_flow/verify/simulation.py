@@ -10,7 +10,7 @@ from rich.text import Text
 
 from utf8_sim.components.report import active_cycles, bytes_of
 from utf8_sim.engines.engine import Engine
-from utf8_sim.golden.kernels import INTERPRETED, described
+from utf8_sim.golden.kernels import INTERPRETED, execution_mode
 from utf8_sim.golden.model import MET
 from utf8_sim.lockstep import Window
 from utf8_sim.tools.errors import WrongValue
@@ -87,7 +87,7 @@ class Recording:
                 print_lines(show, self._table(run.cycles))
             print_lines(show, [*self.lines(), Text(f"engine      {engine_line}")])
             if run.cycles > INTERPRETED:
-                say(show, f"golden model {described(run.cycles)}")
+                say(show, f"golden model {execution_mode(run.cycles)}")
         wave = self._outputs["--wave"]
         given = self._outputs["--vcd"]
         report_verdict(

@@ -247,9 +247,7 @@ class RandomUnits(Plan):
 
     def stimulus(self, unit: int) -> Stimulus:
         subject = self.subject
-        pieces = subject.component.hostile(
-            subject.design, np.random.default_rng((self.seed, unit, 0))
-        )
+        pieces = subject.component.fuzz(subject.design, np.random.default_rng((self.seed, unit, 0)))
         i, o = _random_stalls(self.rates, self.seed, unit)
         resets = ChangingStalls(RESETS, (self.seed, unit, len(self.rates) + 1))
         return Stimulus(pieces, i, o, self.cycles, resets, idle_seed=(self.seed, unit))

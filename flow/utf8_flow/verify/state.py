@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from rich.text import Text
 
-from utf8_sim.campaign import IN_A_ROW, Coverage
+from utf8_sim.coverage import IN_A_ROW, Coverage
 from utf8_sim.tools.errors import WrongValue
 from utf8_sim.tools.files import open_output
-from utf8_sim.tools.interrupts import interrupts_later
+from utf8_sim.tools.interrupts import defer_interrupts
 from utf8_sim.tools.words import plural
 from utf8_sim.trace import Columns
 
@@ -27,7 +27,7 @@ from .sources import Counted, Plan
 FORMAT = "utf8-hdl state 1"
 
 SEQUENCES = "sequences"
-"""The name of the counter of :class:`~utf8_sim.campaign.Sequences`."""
+"""The name of the counter of :class:`~utf8_sim.coverage.Sequences`."""
 
 SAVED_EVERY = 1.0
 """Minimum number of seconds between two writes of a state."""
@@ -102,7 +102,7 @@ class State:
 
     def add(self, outcome: Outcome, *, is_whole: bool = True) -> None:
         """Add the next unit, which has no difference; a part of a unit is counted but not saved."""
-        with interrupts_later():
+        with defer_interrupts():
             self.total.add(outcome)
             self.next += is_whole
             self._is_newer |= is_whole

@@ -10,29 +10,20 @@ from rich.text import Text
 
 from utf8_hdl import Compactor, Profile
 
-from ..campaign import Coverage, Part
+from ..campaign import Part
 from ..command_line import COMMAND_LINES
+from ..coverage import Coverage
+from ..fuzz import PIECE, text_ends
 from ..golden.compactor import CompactorModel
 from ..golden.timing import Packing, Timing
-from ..hostile import PIECE, text_ends
 from ..stimulus import LAST, Piece, random_column
 from ..tools.errors import UsageError
 from ..tools.words import plural
 from ..trace import LARGEST_PART, Columns, Interface, Trace
-from .beats import (
-    BEATS,
-    FAR,
-    KEEPS,
-    PLACES,
-    BeatComponent,
-    TextBeats,
-    columns_of,
-    keep_kinds,
-    kept,
-    made_part,
-    show_beat,
-)
-from .component import Levels, OwnValues, hex_words, register
+from .beat_campaign import FAR, MEMORY_ENTRIES, beats_of, make_part
+from .beat_coverage import BEATS, TextBeats, columns_of, count_keeps, kinds_of_keep, valid_lanes
+from .beats import BeatComponent, show_beat
+from .component import Levels, OptionValues, hex_words, register
 from .headers import NOT_COUNTED, THROUGHPUT
 from .report import BOOLEANS, Report, json_lines
 
@@ -87,93 +78,93 @@ class _Beats:
 
 def campaign(design: Any, seed: int) -> list[Part]:
     """All patterns of lanes after any number of values, texts of all lengths, random beats."""
-    made = _Beats(design, np.random.default_rng((seed, 0)))
+    beats = _Beats(design, np.random.default_rng((seed, 0)))
     pieces = {
-        "patterns of lanes": _patterns(made),
-        "every pattern in a text": _single(made),
-        "full beats": _full(made),
-        "beats without a value": _empty(made),
-        "texts of every length up to three beats": _every_length(made),
-        "every bit of a value in every lane and place": _every_bit(design, made),
-        "random lanes": _random(made),
-        "no value after many beats": _empty_after_many(made),
+        "patterns of lanes": _patterns(beats),
+        "every pattern in a text": _single(beats),
+        "full beats": _full(beats),
+        "beats without a value": _empty(beats),
+        "texts of every length up to three beats": _every_length(beats),
+        "every bit of a value in every lane and memory entry": _every_bit(design, beats),
+        "random lanes": _random(beats),
+        "no value after many beats": _empty_after_many(beats),
     }
-    return [made_part(name, design, some) for name, some in pieces.items()]
+    return [make_part(name, design, some) for name, some in pieces.items()]
 
 
-def _some_patterns(made: _Beats) -> np.ndarray:
+def _some_patterns(beats: _Beats) -> np.ndarray:
     """Patterns with a value in lane 0. Their complements are the other half of the patterns."""
-    lanes = np.arange(made.lanes)
-    if made.lanes <= MAX_LANES:
-        numbers = np.arange(1, 1 << made.lanes, 2)
+    lanes = np.arange(beats.lanes)
+    if beats.lanes <= MAX_LANES:
+        numbers = np.arange(1, 1 << beats.lanes, 2)
         return numbers[:, np.newaxis] >> lanes & 1
-    one, before = np.eye(made.lanes, dtype=np.int64), np.tri(made.lanes, dtype=np.int64)
-    periods = [lanes >> bit & 1 for bit in range(made.lanes.bit_length() - 1)]
-    random = made.generator.integers(0, 2, (RANDOM_BEATS, made.lanes))
+    one, before = np.eye(beats.lanes, dtype=np.int64), np.tri(beats.lanes, dtype=np.int64)
+    periods = [lanes >> bit & 1 for bit in range(beats.lanes.bit_length() - 1)]
+    random = beats.generator.integers(0, 2, (RANDOM_BEATS, beats.lanes))
     patterns = np.concatenate([one, before, periods, random])
     return np.where(patterns[:, :1] != 0, patterns, 1 - patterns)
 
 
-def _patterns(made: _Beats) -> Iterator[Piece]:
+def _patterns(beats: _Beats) -> Iterator[Piece]:
     """Each pattern and its complement, after any number of values.
 
     The two fill a beat. With up to eight lanes, every pattern therefore occurs after every number
     of values.
     """
-    lanes, patterns = made.lanes, _some_patterns(made)
+    lanes, patterns = beats.lanes, _some_patterns(beats)
     counts = list(range(1, lanes + 1))
     both = np.stack([patterns, 1 - patterns], axis=1)
     if lanes > MAX_LANES:
         counts = sorted({1, 2, 3, lanes // 2 + 1, lanes - 2, lanes - 1, lanes})
         both = np.concatenate([both, both[: 2 * lanes : lanes // 2, ::-1]])
     for count in counts:
-        yield made.of(made.of_count(count))
-        yield made.of(both)
-        yield made.of([made.of_count(0), made.of_count(lanes), made.of_count(count)], last=1)
+        yield beats.of(beats.of_count(count))
+        yield beats.of(both)
+        yield beats.of([beats.of_count(0), beats.of_count(lanes), beats.of_count(count)], last=1)
 
 
-def _single(made: _Beats) -> Iterator[Piece]:
-    patterns = _some_patterns(made)
+def _single(beats: _Beats) -> Iterator[Piece]:
+    patterns = _some_patterns(beats)
     for pattern in np.concatenate([patterns, 1 - patterns]):
-        yield made.of(pattern, last=1)
+        yield beats.of(pattern, last=1)
 
 
-def _full(made: _Beats) -> Iterator[Piece]:
+def _full(beats: _Beats) -> Iterator[Piece]:
     """Full beats after and before any number of values."""
-    for count in range(made.lanes + 1):
-        keeps = [count, *[made.lanes] * 3, made.lanes - count]
-        yield made.of([made.of_count(each) for each in keeps], last=1)
+    for count in range(beats.lanes + 1):
+        keeps = [count, *[beats.lanes] * 3, beats.lanes - count]
+        yield beats.of([beats.of_count(each) for each in keeps], last=1)
 
 
-def _empty(made: _Beats) -> Iterator[Piece]:
+def _empty(beats: _Beats) -> Iterator[Piece]:
     """Beats without a value: in texts, between texts, and as texts."""
-    counts = 0, 1, made.lanes
-    for empty, before, behind in product((1, 2, MAX_EMPTY), counts, counts):
-        yield made.of([made.of_count(n) for n in (before, *[0] * empty, behind)], last=1)
-    yield made.of(np.zeros((MAX_EMPTY, made.lanes)), last=np.ones(MAX_EMPTY))
-    yield made.of(made.of_count(1), last=1)
+    counts = 0, 1, beats.lanes
+    for empty, before, after in product((1, 2, MAX_EMPTY), counts, counts):
+        yield beats.of([beats.of_count(n) for n in (before, *[0] * empty, after)], last=1)
+    yield beats.of(np.zeros((MAX_EMPTY, beats.lanes)), last=np.ones(MAX_EMPTY))
+    yield beats.of(beats.of_count(1), last=1)
 
 
-def _every_length(made: _Beats) -> Iterator[Piece]:
+def _every_length(beats: _Beats) -> Iterator[Piece]:
     """Values in adjacent and in random lanes; the last beat with and without values."""
-    lanes = made.lanes
+    lanes = beats.lanes
     for length in range(3 * lanes + 1):
         whole, rest = divmod(length, lanes)
         dense = [*[lanes] * whole, *[rest] * (rest > 0 or not length)]
         in_order = np.arange(lanes) < np.array(dense)[:, np.newaxis]
-        yield made.of(in_order, last=1)
+        yield beats.of(in_order, last=1)
         sparse = np.zeros((4, lanes))
-        sparse.ravel()[made.generator.permutation(4 * lanes)[:length]] = 1
-        yield made.of(sparse, last=1)
-        yield made.of([*in_order, made.of_count(0)], last=1)
+        sparse.ravel()[beats.generator.permutation(4 * lanes)[:length]] = 1
+        yield beats.of(sparse, last=1)
+        yield beats.of([*in_order, beats.of_count(0)], last=1)
 
 
-def _every_bit(design: Any, made: _Beats) -> Iterator[Piece]:
-    """Values with one bit set, and with one bit clear, at every beat number modulo `PLACES`."""
+def _every_bit(design: Any, beats: _Beats) -> Iterator[Piece]:
+    """Values with one bit set, and with one bit clear, in every memory entry."""
     whole = (1 << design.width) - 1
     bits = [1 << bit for bit in range(design.width)]
     values = [*bits, *(whole ^ bit for bit in bits), whole]
-    beat = made.of(np.ones((len(values), made.lanes)))
+    beat = beats.of(np.ones((len(values), beats.lanes)))
     sizes = [min(LARGEST_PART, design.width - at) for at in range(0, design.width, LARGEST_PART)]
     parts = [
         [value >> LARGEST_PART * n & (1 << size) - 1 for n, size in enumerate(sizes)]
@@ -181,40 +172,40 @@ def _every_bit(design: Any, made: _Beats) -> Iterator[Piece]:
     ]
     data = beat["i.data"]
     of_lane = np.array(parts, dtype=data.dtype)
-    beat["i.data"] = np.tile(of_lane, made.lanes).reshape(data.shape)
-    for _ in range(PLACES):
+    beat["i.data"] = np.tile(of_lane, beats.lanes).reshape(data.shape)
+    for _ in range(MEMORY_ENTRIES):
         yield beat
-    yield made.of(made.of_count(1), last=1)
+    yield beats.of(beats.of_count(1), last=1)
 
 
-def _random(made: _Beats) -> Iterator[Piece]:
-    shape = RANDOM_BEATS, made.lanes
+def _random(beats: _Beats) -> Iterator[Piece]:
+    shape = RANDOM_BEATS, beats.lanes
     for density, ends in product(DENSITIES, (0.02, 0.3)):
-        keeps = made.generator.random(shape) < density
-        yield made.of(keeps, last=made.generator.random(RANDOM_BEATS) < ends)
-    mixed = made.generator.random((RANDOM_BEATS, 1))
-    keeps = made.generator.random(shape) < mixed
-    yield made.of(keeps, last=made.generator.random(RANDOM_BEATS) < 0.1)
+        keeps = beats.generator.random(shape) < density
+        yield beats.of(keeps, last=beats.generator.random(RANDOM_BEATS) < ends)
+    mixed = beats.generator.random((RANDOM_BEATS, 1))
+    keeps = beats.generator.random(shape) < mixed
+    yield beats.of(keeps, last=beats.generator.random(RANDOM_BEATS) < 0.1)
 
 
-def _empty_after_many(made: _Beats) -> Iterator[Piece]:
+def _empty_after_many(beats: _Beats) -> Iterator[Piece]:
     """Long texts of full or partial beats, with beats without a value near the end."""
     for number, many in enumerate(FAR):
-        count = made.lanes - number % 2 * (made.lanes // 2)
-        yield made.of(np.broadcast_to(made.of_count(count), (many, made.lanes)))
-        yield made.of(np.zeros((1 + number % 3, made.lanes)))
-        yield made.of(made.of_count(made.lanes), last=1)
+        count = beats.lanes - number % 2 * (beats.lanes // 2)
+        yield beats.of(np.broadcast_to(beats.of_count(count), (many, beats.lanes)))
+        yield beats.of(np.zeros((1 + number % 3, beats.lanes)))
+        yield beats.of(beats.of_count(beats.lanes), last=1)
 
 
-def hostile(design: Any, generator: np.random.Generator) -> Iterator[Piece]:
+def fuzz(design: Any, generator: np.random.Generator) -> Iterator[Piece]:
     """Random beats; in each group of one or more consecutive beats, the density is the same."""
-    made = _Beats(design, generator)
+    beats = _Beats(design, generator)
     count = -(-PIECE // design.lanes)
     while True:
         side_by_side = 1 << int(generator.integers(MAX_ALIKE, endpoint=True))
         density = np.repeat(generator.choice((0, *DENSITIES, 1), count), side_by_side)[:count]
         keeps = generator.random((count, design.lanes)) < density[:, np.newaxis]
-        yield made.of(keeps, last=text_ends(count, generator))
+        yield beats.of(keeps, last=text_ends(count, generator))
 
 
 def _count_classes(lanes: int) -> list[range]:
@@ -242,17 +233,17 @@ class CompactorCoverage(Coverage):
         values = [f"{count} values" for count in range(self.lanes + 1)]
         self.ends = self.points("end of a text", values)
         self.rests = self.points("last output", values)
-        self._kept_idle = self.points("keep on the idle bus", KEEPS[: 1 + min(self.lanes, 3)])
+        self._idle_keeps = self.points("keep on the idle bus", kinds_of_keep(self.lanes))
         self._empty = self.points("no value in mid-text after beats", BEATS.labels)
         self._bits = self.points("bit alone in a value", map(str, range(engine.design.width)))
 
-    def begin_again(self) -> None:
-        super().begin_again()
+    def reset(self) -> None:
+        super().reset()
         self._of_text = 0  # values of the unfinished text
         self._input_beats = TextBeats()
 
-    def count_life(self, trace: Trace) -> None:
-        super().count_life(trace)
+    def count_between_resets(self, trace: Trace) -> None:
+        super().count_between_resets(trace)
         items, taken = trace.accepted(), trace.taken()
         counts, last = self._counts(items["i.keep"]), items[LAST] != 0
         numbers = self._input_beats.numbers(last)
@@ -288,15 +279,14 @@ class CompactorCoverage(Coverage):
         is_part = values != 0
         is_alone = np.add.reduce(is_part, axis=1) == 1
         is_power = np.logical_and.reduce((values & (values - (values != 0))) == 0, axis=1)
-        alone = values[is_alone & is_power & kept(items).reshape(values.shape)[:, 0]]
+        alone = values[is_alone & is_power & valid_lanes(items).reshape(values.shape)[:, 0]]
         rows, parts = np.nonzero(alone)
         bits = np.log2(alone[rows, parts].astype(np.float64)).astype(np.intp)
         self._bits += np.bincount(bits + LARGEST_PART * parts, minlength=width)
 
     def count_idle_values(self, items: Columns) -> None:
         super().count_idle_values(items)
-        kinds = keep_kinds(items["i.keep"].reshape(-1, self.lanes))
-        self._kept_idle += np.bincount(kinds, minlength=4)[: len(self._kept_idle)]
+        self._idle_keeps += count_keeps(items["i.keep"], self.lanes)
 
 
 def _show(side: str, beat: Levels) -> str:
@@ -347,12 +337,9 @@ def values_in_hex(text: str, design: Any) -> Piece:
                 f"an empty lane, and / between texts, not {word!r}"
             )
         data[lane], keep[lane] = int(word, 16), 1
-    beats = lanes // design.lanes
-    shape = (beats, design.lanes) if design.lanes > 1 else beats
-    columns = {"i.data": data.reshape(shape), "i.keep": keep.reshape(shape)}
-    columns[LAST] = (np.arange(beats) == beats - 1).astype(np.uint8)
+    columns = beats_of(data.reshape(-1, design.lanes), keep.reshape(-1, design.lanes), last=1)
     if design.user_width:
-        columns["i.user"] = np.zeros(beats, dtype=np.uint8)
+        columns["i.user"] = np.zeros_like(columns[LAST])
     return columns
 
 
@@ -365,9 +352,9 @@ class CompactorComponent(BeatComponent):
     value = "value"
     coverage = CompactorCoverage
     report = CompactorReport
-    matters: ClassVar = {"o.data": "o.keep"}
+    dont_care_unless: ClassVar = {"o.data": "o.keep"}
     campaign = staticmethod(campaign)
-    hostile = staticmethod(hostile)
+    fuzz = staticmethod(fuzz)
     from_hex = staticmethod(values_in_hex)
 
     @staticmethod
@@ -381,7 +368,7 @@ class CompactorComponent(BeatComponent):
     def timing(self, design: Any) -> Packing:
         return TIMING
 
-    def bits_per_lane(self, own: OwnValues) -> int:
+    def bits_per_lane(self, own: OptionValues) -> int:
         width: int = own["width"]
         return width
 
@@ -391,7 +378,7 @@ class CompactorComponent(BeatComponent):
     def show_result(self, result: Levels, /) -> str:
         return _show("o", result)
 
-    def opinion(self, values: np.ndarray, design: Any) -> str:
+    def cpython_result(self, values: np.ndarray, design: Any) -> str:
         return ""
 
     def from_bytes(self, text: Iterator[Piece], design: Any) -> Iterator[Piece]:
@@ -432,4 +419,4 @@ class CompactorComponent(BeatComponent):
         ]
 
 
-COMPACTOR = register(CompactorComponent())
+register(CompactorComponent())

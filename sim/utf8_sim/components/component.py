@@ -10,11 +10,12 @@ from typing import Any, ClassVar, TextIO
 import numpy as np
 from rich.text import Text
 
-from ..campaign import Coverage, Part
-from ..command_line import COMMAND_LINES, CommandLine, own_options, owners
+from ..campaign import Part
+from ..command_line import COMMAND_LINES, CommandLine, component_options, owners
+from ..coverage import Coverage
+from ..fuzz import any_inputs
 from ..golden.model import Transducer
 from ..golden.timing import Timing
-from ..hostile import any_inputs
 from ..stimulus import Piece, one_by_one
 from ..tools.cores import PRELOAD
 from ..tools.errors import UsageError
@@ -27,7 +28,7 @@ EXAMPLE = "é€😀A\udce2\udc82B"
 Levels = Mapping[str, Any]
 """Values of the fields of an input or an output, by the names of their pins; lists for arrays."""
 
-OwnValues = Mapping[str, Any]
+OptionValues = Mapping[str, Any]
 """Values of a component's own options, by their names."""
 
 
@@ -54,7 +55,7 @@ class Component(ABC):
 
     # --- gateware -------------------------------------------------------------------------------
 
-    #: Makes a design from a profile, ``compact=True``, ``lanes=N`` and the component's own options.
+    #: Creates a design from a profile, ``compact=True``, ``lanes=N`` and its own options.
     make: Callable[..., Any]
 
     #: The module with its ``PROPERTIES``, by variant: pipelined (``False``), compact (``True``). It
@@ -73,7 +74,7 @@ class Component(ABC):
 
     #: Output pins that are don't cares while another pin is zero, and the other pin. With lanes,
     #: this applies to each lane.
-    matters: ClassVar[Mapping[str, str]] = {}
+    dont_care_unless: ClassVar[Mapping[str, str]] = {}
 
     def mask_dont_cares(self, expected: Columns, actual: Columns) -> Columns:
         """The expected values of output pins; don't cares are replaced by the actual values.
@@ -81,7 +82,7 @@ class Component(ABC):
         The selecting pin has one part for each lane; the compared pin may have several.
         """
         columns = dict(expected)
-        for name, where in self.matters.items():
+        for name, where in self.dont_care_unless.items():
             levels, is_set = expected[name], expected[where] != 0
             columns[name] = np.where(expand_lane_mask(is_set, levels), levels, actual[name])
         return columns
@@ -95,11 +96,11 @@ class Component(ABC):
     #: Counts the coverage of an engine's runs.
     coverage: Callable[[Any], Coverage]
 
-    def hostile(self, design: Any, generator: np.random.Generator) -> Iterator[Piece]:
+    def fuzz(self, design: Any, generator: np.random.Generator) -> Iterator[Piece]:
         """Endless random inputs."""
         return any_inputs(design, generator)
 
-    def bits_per_lane(self, own: OwnValues) -> int:
+    def bits_per_lane(self, own: OptionValues) -> int:
         """Bits of an input's value, for the throughput."""
         return 8
 
@@ -130,7 +131,7 @@ class Component(ABC):
     def show_result(self, result: Levels, /) -> str:
         """Show an output."""
 
-    #: Text of an output in a waveform, in addition to its fields, if any.
+    #: Formats an output as text for a waveform, if the fields do not suffice.
     text: Callable[[Levels], str] | None = None
 
     @property
@@ -138,7 +139,7 @@ class Component(ABC):
         """The rows of a timing diagram for outputs."""
         return (Row("o.data", self.show_result),)
 
-    #: Pins of one bit, for the rows below these.
+    #: Pins of one bit, each with a row below these.
     levels: tuple[str, ...] = ("o.last",)
 
     # --- reports --------------------------------------------------------------------------------
@@ -150,7 +151,7 @@ class Component(ABC):
         """Coverage of a comparison in addition to the coverage of every component."""
         return ()
 
-    def opinion(self, values: np.ndarray, design: Any) -> str:
+    def cpython_result(self, values: np.ndarray, design: Any) -> str:
         """CPython's result for the values of a text, for comparison; empty if it has none."""
         text = values.astype(np.uint8).tobytes()
         try:
@@ -165,14 +166,13 @@ class Component(ABC):
     #: project's components.
     command_line: CommandLine = CommandLine()
 
-    #: Values of its own options that are used, a design for each, when all designs are tried.
-    tried: tuple[OwnValues, ...] = ({},)
+    #: Values of its own options, one design for each, for commands that try all designs.
+    tried: tuple[OptionValues, ...] = ({},)
 
-    #: Values of its own options that are used, a design with few lanes for each, when all designs
-    #: are proved.
-    proved_small: tuple[OwnValues, ...] = ()
+    #: Values of its own options, one design with few lanes for each, for proofs of all designs.
+    proved_small: tuple[OptionValues, ...] = ()
 
-    def idle_options(self, own: OwnValues) -> frozenset[str]:
+    def idle_options(self, own: OptionValues) -> frozenset[str]:
         """The options that have no effect with these values of its own options."""
         return frozenset()
 
@@ -221,7 +221,7 @@ class Component(ABC):
     # --- live page ------------------------------------------------------------------------------
 
     #: The designs on the live page: their options, by their names there.
-    live: ClassVar[Mapping[str, OwnValues]] = {}
+    live: ClassVar[Mapping[str, OptionValues]] = {}
 
     #: True if the page offers these designs for profiles other than Unicode, too.
     has_live_rules: bool = True
@@ -253,7 +253,7 @@ def register(component: Component) -> Component:
     if component.name in COMPONENTS:
         raise ValueError(f"a component {component.name!r} is already registered")
     for own in component.command_line.own:
-        for other in own_options().values():
+        for other in component_options().values():
             if own != other and (own.name == other.name or own.option == other.option):
                 raise ValueError(
                     f"the option {own.option} of {component.name!r} must have another name: "

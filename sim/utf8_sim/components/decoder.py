@@ -10,23 +10,22 @@ from utf8_hdl import UNICODE, CompactDecoder, Decoder, ErrorKind, Profile, WideD
 
 from ..campaign import (
     LONGEST_FORM,
-    Coverage,
     Part,
     beginnings,
     boundary_encodings,
     byte_classes,
-    count,
     edges_of,
     hostile_texts,
     toggled_values,
 )
 from ..command_line import COMMAND_LINES
+from ..coverage import Coverage, count
+from ..format import byte_label, show_token, token_label, token_text
+from ..fuzz import bytes_of, texts
 from ..golden.decoder import DecoderModel, is_continuation
 from ..golden.encoder import encode_as
 from ..golden.model import MET
 from ..golden.timing import NOTHING, Compact, Elastic, Timing
-from ..hostile import bytes_of, texts
-from ..shown import show_token, shown_byte, token_label, token_text
 from ..stimulus import Piece
 from ..trace import Columns, Trace
 from . import headers
@@ -41,8 +40,7 @@ COMPACT = Compact(spare=1, starts_late=True)
 def decoder_campaign(design: Any, seed: int) -> list[Part]:
     """Boundary values, every payload bit, byte classes, ends of texts, random hostile bytes."""
     profile = design.profile
-    classes = byte_classes(profile)
-    edges = edges_of(classes)
+    edges = edges_of(byte_classes(profile))
     encodings = boundary_encodings(profile)
     toggled = [encode_as(value) for value in toggled_values(profile)]
     starts = beginnings(profile)
@@ -60,7 +58,7 @@ def decoder_campaign(design: Any, seed: int) -> list[Part]:
         Part.of("every class after every beginning", after_beginnings),
         Part.of("continuation bytes after a text that ends too early", after_texts),
         Part.of("every pair of classes", [*pairs, b"".join(pairs)]),
-        Part.of("random hostile bytes", hostile_texts(classes, encodings, seed)),
+        Part.of("random hostile bytes", hostile_texts(profile, seed)),
     ]
 
 
@@ -80,12 +78,12 @@ class DecoderCoverage(Coverage):
         self._column_of_state = np.zeros(256, dtype=np.intp)
         self._column_of_state[list(engine.state_names)] = np.arange(len(self.columns))
 
-    def begin_again(self) -> None:
-        super().begin_again()
+    def reset(self) -> None:
+        super().reset()
         self._rows_in_flight = np.zeros(0, dtype=np.intp)
 
-    def count_life(self, trace: Trace) -> None:
-        super().count_life(trace)
+    def count_between_resets(self, trace: Trace) -> None:
+        super().count_between_resets(trace)
         is_taken = trace.is_taken
         kinds, lengths = (trace[pin].compress(is_taken) for pin in ("o.kind", "o.length"))
         count(self.tokens, kinds, lengths)
@@ -156,11 +154,11 @@ class DecoderComponent(Component):
     def timing(self, design: Any) -> Compact | Elastic:
         return COMPACT if getattr(design, "compact", False) else PIPELINED
 
-    def hostile(self, design: Any, generator: np.random.Generator) -> Iterator[Piece]:
+    def fuzz(self, design: Any, generator: np.random.Generator) -> Iterator[Piece]:
         return texts(bytes_of(design.profile), generator)
 
     def show_item(self, item: Levels, /) -> str:
-        return shown_byte(item["i.data"])
+        return byte_label(item["i.data"])
 
     def ports(self, design: Any) -> str:
         return PORTS.format(kinds=headers.kinds(design.profile))
@@ -192,4 +190,4 @@ class DecoderComponent(Component):
         ]
 
 
-DECODER = register(DecoderComponent())
+register(DecoderComponent())

@@ -11,19 +11,20 @@ from rich.text import Text
 from utf8_hdl import EXTENDED, UNICODE, CompactEncoder, Decoder, Encoder, Profile
 from utf8_hdl.profile import NONCHARACTERS, SURROGATES
 
-from ..campaign import Coverage, Part, boundary_values, edges_of
+from ..campaign import Part, boundary_values, edges_of
 from ..command_line import COMMAND_LINES
+from ..coverage import Coverage
+from ..format import byte_label, code_point_label
+from ..fuzz import Fragment, Fragments, single_value, texts, values_of
 from ..golden.decoder import DecoderModel, form_maximum, sequence_length
 from ..golden.encoder import EncoderModel
 from ..golden.model import feed_all
 from ..golden.timing import Compact, Serial, Timing
-from ..hostile import Fragment, Fragments, alone, texts, values_of
-from ..shown import named, shown_byte
 from ..stimulus import LAST, Piece, one_by_one
 from ..trace import Columns, Interface, Trace
 from .component import Component, Levels, Row, register
 from .headers import NOT_COUNTED
-from .report import BOOLEANS, LENGTHS, Beginning, Places, Report, json_lines
+from .report import BOOLEANS, LENGTHS, FirstBytes, Positions, Report, json_lines
 
 RANDOM_VALUES = 1024
 
@@ -77,14 +78,14 @@ def encoder_campaign(design: Any, seed: int) -> list[Part]:
     ]
 
 
-def hostile(design: Any, generator: np.random.Generator) -> Iterator[Piece]:
+def fuzz(design: Any, generator: np.random.Generator) -> Iterator[Piece]:
     """Boundary values, values with stray bits, of all classes, of all sizes, and random values."""
     profile, width = design.profile, design.profile.utf32_width
     boundaries = [value for value in boundary_values(profile) if value < 1 << width]
     kinds: list[list[Fragment]] = [
         *values_of(value_classes(profile)),
-        [[alone(value)] for value in boundaries],
-        [[alone(0x41 | 1 << bit)] for bit in range(7, width)],
+        [[single_value(value)] for value in boundaries],
+        [[single_value(0x41 | 1 << bit)] for bit in range(7, width)],
         [[range(1 << bits)] for bits in range(1, width + 1)],
         [[range(1 << width)]],
     ]
@@ -111,8 +112,8 @@ class ValueCoverage(Coverage):
         begun = np.count_nonzero(trace.taken()["o.data"] & 0xC0 != 0x80)
         return before + int(np.count_nonzero(trace.is_accepted)) - int(begun)
 
-    def count_life(self, trace: Trace) -> None:
-        super().count_life(trace)
+    def count_between_resets(self, trace: Trace) -> None:
+        super().count_between_resets(trace)
         values = trace.accepted()["i.code_point"]
         found = np.searchsorted(self._values, values).clip(max=len(self._values) - 1)
         counts = np.bincount(found[self._values[found] == values], minlength=len(self._values))
@@ -130,8 +131,8 @@ class EncoderReport(Report):
 
     def __init__(self, file: TextIO | None) -> None:
         super().__init__(file)
-        self._bytes = Beginning()
-        self._refused = Places()
+        self._bytes = FirstBytes()
+        self._refused = Positions()
 
     def _count(self, encoded: Columns) -> None:
         data = encoded["o.data"]
@@ -201,10 +202,10 @@ class EncoderComponent(Component):
     coverage = ValueCoverage
     report = EncoderReport
     show_result = staticmethod(show_byte)
-    rows = (Row("o.data", lambda byte: shown_byte(byte["o.data"])),)
+    rows = (Row("o.data", lambda byte: byte_label(byte["o.data"])),)
     levels = ("o.error", "o.last")
     campaign = staticmethod(encoder_campaign)
-    hostile = staticmethod(hostile)
+    fuzz = staticmethod(fuzz)
 
     @staticmethod
     def make(profile: Profile = UNICODE, *, compact: bool = False) -> Any:
@@ -218,7 +219,7 @@ class EncoderComponent(Component):
         return COMPACT if getattr(design, "compact", False) else PIPELINED
 
     def show_item(self, item: Levels, /) -> str:
-        return named(item["i.code_point"])
+        return code_point_label(item["i.code_point"])
 
     def from_bytes(self, text: Iterator[Piece], design: Any) -> Iterator[Piece]:
         """The code points of a text."""
@@ -231,7 +232,7 @@ class EncoderComponent(Component):
         """Characters of all lengths, and a surrogate."""
         return "é€😀A\ud800B".encode(errors="surrogatepass"), True
 
-    def opinion(self, values: np.ndarray, design: Any) -> str:
+    def cpython_result(self, values: np.ndarray, design: Any) -> str:
         return encoded_by_cpython(values)
 
     def ports(self, design: Any) -> str:
@@ -250,4 +251,4 @@ class EncoderComponent(Component):
         ]
 
 
-ENCODER = register(EncoderComponent())
+register(EncoderComponent())

@@ -51,7 +51,7 @@ def count_accepted(trace: Trace) -> int:
     return int(np.count_nonzero(trace[KEEP][accepted] if KEEP in trace.columns else accepted))
 
 
-class Beginning:
+class FirstBytes:
     """The first bytes in hexadecimal, and the number of all bytes."""
 
     def __init__(self) -> None:
@@ -67,7 +67,7 @@ class Beginning:
         return f"{self._first.hex(' ').upper()}{more}"
 
 
-class Sizes:
+class TextSizes:
     """Counts the values of each text, for texts that arrive in parts."""
 
     def __init__(self) -> None:
@@ -87,7 +87,7 @@ def count_lanes(keep: np.ndarray) -> np.ndarray:
     return keep if keep.ndim == 1 else keep.sum(axis=1)
 
 
-class Places:
+class Positions:
     """Counts positions, and formats the first ones with ``form``."""
 
     def __init__(self, form: str = "%d") -> None:
@@ -104,28 +104,28 @@ class Places:
         return ", ".join(self._first) + ", ..." * (self.count > len(self._first))
 
 
-class ErrorPlaces:
+class ErrorPositions:
     """Counts errors by kind, and formats the positions of the first errors."""
 
     def __init__(self, form: str = "%d") -> None:
-        self._by_kind = {kind: Places(form) for kind in ErrorKind}
+        self._by_kind = {kind: Positions(form) for kind in ErrorKind}
 
     @property
     def count(self) -> int:
         """The total number of errors."""
-        return sum(places.count for places in self._by_kind.values())
+        return sum(positions.count for positions in self._by_kind.values())
 
     def add(self, kinds: np.ndarray, *numbers: np.ndarray) -> None:
         """Add errors: their kinds, and the numbers of their positions."""
-        for kind, places in self._by_kind.items():
-            places.add(*(each[kinds == kind.value] for each in numbers))
+        for kind, positions in self._by_kind.items():
+            positions.add(*(each[kinds == kind.value] for each in numbers))
 
     def lines(self) -> list[Text]:
         """A line for each kind that occurred."""
         return [
-            Text(f"  {kind.label:<24}{places.count:>6}  at byte {places}", style="red")
-            for kind, places in self._by_kind.items()
-            if places.count
+            Text(f"  {kind.label:<24}{positions.count:>6}  at byte {positions}", style="red")
+            for kind, positions in self._by_kind.items()
+            if positions.count
         ]
 
 

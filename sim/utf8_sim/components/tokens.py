@@ -7,9 +7,9 @@ from rich.text import Text
 
 from utf8_hdl import ErrorKind
 
-from ..shown import character
+from ..format import character
 from ..trace import Columns
-from .report import LENGTHS, PREVIEW, ErrorPlaces, Report, json_lines, labels_or_null
+from .report import LENGTHS, PREVIEW, ErrorPositions, Report, json_lines, labels_or_null
 
 
 class TokenReport(Report):
@@ -18,7 +18,7 @@ class TokenReport(Report):
     def __init__(self, file: TextIO | None) -> None:
         super().__init__(file)
         self._offset = 0
-        self._errors = ErrorPlaces()
+        self._errors = ErrorPositions()
         self._preview = ""
 
     def _count(self, tokens: Columns) -> None:

@@ -1,26 +1,21 @@
-"""The transcoder's report and Verilog header, and the encoding of texts from the command line."""
+"""The transcoder's report."""
 
-import os
-from typing import Any, TextIO
+from typing import TextIO
 
 import numpy as np
 from rich.text import Text
 
-from utf8_hdl import EncodingScheme
-
-from ..golden.timing import Timing
 from ..stimulus import LAST
 from ..tools.words import plural
 from ..trace import Columns, Trace
-from .headers import BEATS, NOT_COUNTED, THROUGHPUT, kinds
 from .report import (
     BOOLEANS,
     KEEP,
-    Beginning,
-    ErrorPlaces,
-    Places,
+    ErrorPositions,
+    FirstBytes,
+    Positions,
     Report,
-    Sizes,
+    TextSizes,
     bytes_of,
     json_lines,
     labels_or_null,
@@ -34,14 +29,14 @@ class TranscoderReport(Report):
     def __init__(self, file: TextIO | None) -> None:
         super().__init__(file)
         self._texts = self._beats_out = 0
-        self._sizes, self._sizes_out = Sizes(), Sizes()
+        self._sizes, self._sizes_out = TextSizes(), TextSizes()
         self._lengths_in = np.zeros(0, dtype=np.int64)
         """Lengths of the texts that have ended at the input but not yet at the output."""
-        self._bytes = Beginning()
-        self._wrong = Places()
+        self._bytes = FirstBytes()
+        self._wrong = Positions()
         #: The number of errors, and first errors by kind, if the transcoder reports errors.
         self._errors = 0
-        self._first = ErrorPlaces("%d of text %d")
+        self._first = ErrorPositions("%d of text %d")
 
     def add(self, trace: Trace) -> None:
         accepted = trace.accepted()
@@ -98,60 +93,3 @@ def _lines_of(texts: Columns, lengths: np.ndarray, sizes: np.ndarray) -> str:
     kinds = labels_or_null(errors, texts["o.kind"])
     offsets = offsets_or_null(errors, texts["o.offset"])
     return json_lines(_REPORT, lengths, sizes, flags, kinds, offsets, texts["o.count"])
-
-
-def encode(text: str, design: Any) -> bytes:
-    """A text from the command line, in the encoding scheme of the input."""
-    if design.source is EncodingScheme.UTF_8:
-        return os.fsencode(text)
-    return text.encode(design.source.value, "surrogatepass")
-
-
-def ports(design: Any) -> str:
-    """Description of the ports, as a comment."""
-    source, target = (scheme.value.upper() for scheme in (design.source, design.target))
-    mark = " U+FEFF at its beginning is left out." if design.strip_bom else ""
-    return f"""\
-{BEATS}
-//                  The text is {source}.{mark}
-//                  Only tlast flushes: without it, a beat is kept until the next one.
-// m_axis_*         the text in {target}: dense beats
-//   tdata          bytes, the first one lowest
-//   tkeep          a bit for each byte: all are set, or with tlast the first ones, or none
-{_user(design)}
-//
-// While m_axis_tvalid is low, the other m_axis outputs are don't care. In every cycle, so are the
-// parts of m_axis_tdata whose m_axis_tkeep bit is low."""
-
-
-def _user(design: Any) -> str:
-    """Description of ``tuser``, as a comment."""
-    if not design.errors:
-        return """\
-//   tuser          with tlast, error: the text was not well-formed; U+FFFD replaces each error"""
-    width = design.report_width
-    offset, count = f"tuser[{width + 3}:4]", f"tuser[{2 * width + 3}:{width + 4}]"
-    return f"""\
-//   tuser          with tlast, a report of errors; else zero
-//   tuser[0]       error: the text was not well-formed; U+FFFD replaces each error
-//   tuser[3:1]     kind of the first error:
-{kinds(design.profile)}
-//   {offset:<14} offset: bytes of the input text before it; saturates at all ones
-//   {count:<14} count: the number of errors; saturates at all ones"""
-
-
-def promises(timing: Timing) -> list[str]:
-    """Throughput and latency."""
-    return [
-        THROUGHPUT,
-        f"Latency: the last output beat of a text is valid {timing.latency} cycles after its last "
-        f"input beat was accepted. {NOT_COUNTED}.",
-    ]
-
-
-def transcoded_by_cpython(values: np.ndarray, design: Any) -> str:
-    """The bytes that CPython's codecs produce, in hexadecimal."""
-    text = values.astype(np.uint8).tobytes().decode(design.source.value, "replace")
-    if design.strip_bom:
-        text = text.removeprefix("\ufeff")
-    return text.encode(design.target.value).hex(" ").upper()

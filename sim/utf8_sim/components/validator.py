@@ -7,33 +7,24 @@ from rich.text import Text
 
 from utf8_hdl import ErrorKind, Validator
 
-from ..campaign import Bins, Part
+from ..campaign import Part
 from ..command_line import COMMAND_LINES
+from ..coverage import Bins
 from ..golden.decoder import form_maximum
 from ..golden.encoder import encode_as
 from ..golden.timing import Credit
 from ..golden.validator import ValidatorModel
 from ..trace import Columns, Trace
 from . import headers
-from .beats import (
-    BEATS,
-    BeatComponent,
-    BeatCoverage,
-    campaign,
-    error_kinds,
-    far_bits,
-    first_errors,
-    powers_of_two,
-    show_beat,
-    show_verdict,
-    verdict,
-)
+from .beat_campaign import campaign, error_kinds, far_bits, first_errors
+from .beat_coverage import BEATS, BeatCoverage, powers_of_two
+from .beats import BeatComponent, show_beat, show_verdict, verdict
 from .component import Row, register
 from .report import (
     BOOLEANS,
-    ErrorPlaces,
+    ErrorPositions,
     Report,
-    Sizes,
+    TextSizes,
     json_lines,
     labels_or_null,
     offsets_or_null,
@@ -68,16 +59,12 @@ class VerdictCoverage(BeatCoverage):
         empty = "well-formed", "ill-formed"
         self._after_empty = self.points("no byte in mid-text, and the text is", empty)
 
-    def begin_again(self) -> None:
-        super().begin_again()
+    def reset(self) -> None:
+        super().reset()
         self._empty_beats = 0  # in the unfinished text at the output
 
-    def in_flight(self, trace: Trace, before: int) -> int:
-        accepted, taken = map(np.count_nonzero, (trace.is_accepted, trace.is_taken))
-        return before + int(accepted) - int(taken)
-
-    def count_life(self, trace: Trace) -> None:
-        super().count_life(trace)
+    def count_between_resets(self, trace: Trace) -> None:
+        super().count_between_resets(trace)
         taken = trace.taken()
         last, error = taken["o.last"] != 0, taken["o.error"] != 0
         kinds = taken["o.kind"][last]
@@ -101,8 +88,8 @@ class ValidatorReport(Report):
     def __init__(self, file: TextIO | None) -> None:
         super().__init__(file)
         self._texts = 0
-        self._sizes = Sizes()
-        self._errors = ErrorPlaces("%d of text %d")
+        self._sizes = TextSizes()
+        self._errors = ErrorPositions("%d of text %d")
 
     def _count(self, beats: Columns) -> None:
         is_last = beats["o.last"].view(bool)
@@ -179,4 +166,4 @@ class ValidatorComponent(BeatComponent):
 // care."""
 
 
-VALIDATOR = register(ValidatorComponent())
+register(ValidatorComponent())

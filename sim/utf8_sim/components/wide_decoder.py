@@ -6,13 +6,15 @@ import numpy as np
 
 from utf8_hdl import ErrorKind
 
-from ..campaign import LONGEST_FORM, count
+from ..campaign import LONGEST_FORM
 from ..command_line import RULES, CommandLine
+from ..coverage import count
 from ..golden.decoder import WideDecoderModel
 from ..golden.timing import Credit
 from ..trace import Columns, Trace
 from . import headers
-from .beats import BEATS, BeatComponent, BeatCoverage, show_slots
+from .beat_coverage import BEATS, BeatCoverage
+from .beats import BeatComponent, show_slots
 from .component import Row
 from .tokens import TokenReport, token_counts
 
@@ -28,12 +30,8 @@ class SlotsCoverage(BeatCoverage):
         self.slots = self.points("token in", (f"slot {n}" for n in range(self.lanes + 1)))
         self._errors_after = self.points("error after beats", BEATS.labels)
 
-    def in_flight(self, trace: Trace, before: int) -> int:
-        accepted, taken = map(np.count_nonzero, (trace.is_accepted, trace.is_taken))
-        return before + int(accepted) - int(taken)
-
-    def count_life(self, trace: Trace) -> None:
-        super().count_life(trace)
+    def count_between_resets(self, trace: Trace) -> None:
+        super().count_between_resets(trace)
         taken = trace.taken()
         is_token = taken["o.length"] != 0
         count(self.tokens, taken["o.kind"][is_token], taken["o.length"][is_token])
@@ -82,6 +80,7 @@ class WideDecoder(BeatComponent):
     report = SlotsReport
     show_result = staticmethod(show_slots)
     text = staticmethod(show_slots)
+    rows = (Row("tokens", show_slots),)
     coverage_lines = staticmethod(token_counts)
 
     def model(self, design: Any) -> WideDecoderModel:
@@ -89,10 +88,6 @@ class WideDecoder(BeatComponent):
 
     def timing(self, design: Any) -> Credit:
         return TIMING
-
-    @property
-    def rows(self) -> tuple[Row, ...]:
-        return (Row("tokens", show_slots),)
 
     def ports(self, design: Any) -> str:
         return PORTS.format(kinds=headers.kinds(design.profile))

@@ -1,4 +1,4 @@
-"""Runs a core in a simulator, and compares its outputs with the golden model's, not its cycles."""
+"""Run a core in a simulator, and compare its outputs, but not its timing, with the golden model."""
 
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -21,16 +21,16 @@ RESET_CYCLES, QUIET_CYCLES = 4, 8
 """Cycles of a reset, and cycles without an input after it."""
 
 MAX_CYCLES = 1000
-"""Cycles for an input, on average, after which a run ends."""
+"""Maximum number of cycles per input, on average; then a run ends."""
 
 MAX_SURPLUS = 1 << 10
-"""Outputs without an input after which a run ends."""
+"""Maximum number of unexpected outputs; then a run ends."""
 
 FIRST_WINDOW, LAST_WINDOW = 64, 1 << 16
-"""Cycles of the windows of a run, each of which is twice as long as the one before."""
+"""Cycles in the first and in the longest window; each is twice as long as the previous one."""
 
 Mask = Callable[[Columns, Columns], Columns]
-"""The expected outputs, with the actual levels for don't cares."""
+"""Replaces don't cares in the expected outputs with the levels of the actual outputs."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Drive:
     before: Columns | None = None
     #: True to offer these inputs a second time with a consumer that is not ready.
     before_held: bool = False
-    #: Cycles in which the consumer is not ready at first.
+    #: Number of cycles at the start in which the consumer is not ready.
     held: int = 0
 
 
@@ -53,6 +53,8 @@ class Drive:
 class Outcome:
     """The result of a run."""
 
+    #: How the pins were driven.
+    drive: Drive = field(default_factory=Drive)
     #: The inputs, and the outputs up to the end of the run.
     inputs: Columns = field(default_factory=dict)
     expected: Columns = field(default_factory=dict)
@@ -83,8 +85,7 @@ class Outcome:
 class Bench:
     """A core in a simulator.
 
-    - ``model``: makes the golden model of a run.
-    - ``mask``: replaces don't cares of the expected outputs.
+    ``model`` creates the golden model of a run; ``mask`` replaces don't cares.
     """
 
     def __init__(self, engine: Engine, model: Callable[[], Transducer], mask: Mask) -> None:
@@ -107,8 +108,8 @@ class Bench:
 
         With ``to_end``, the run continues after a wrong output.
         """
-        outcome = Outcome(items)
-        run = _Run(self, self._started(), drive or Drive(), outcome)
+        outcome = Outcome(drive or Drive(), items)
+        run = _Run(self, self._started(), outcome)
         try:
             run.reset()
             run.feed(items, to_end)
@@ -118,7 +119,7 @@ class Bench:
         return outcome
 
     def _started(self) -> Simulation:
-        """A simulation; Icarus Verilog starts slowly, so its process runs on if it can be reset."""
+        """The simulation. Icarus Verilog starts slowly: a core with a reset keeps its process."""
         if isinstance(self._simulation, Isolated):
             self._simulation.restart()
             return self._simulation
@@ -133,14 +134,12 @@ class Bench:
 class _Run:
     """A run of a bench."""
 
-    def __init__(
-        self, bench: Bench, simulation: Simulation, drive: Drive, outcome: Outcome
-    ) -> None:
-        self._engine, self._simulation, self._drive = bench.engine, simulation, drive
+    def __init__(self, bench: Bench, simulation: Simulation, outcome: Outcome) -> None:
+        self._engine, self._simulation, self._drive = bench.engine, simulation, outcome.drive
         self._patience, self._outcome = bench.patience, outcome
         self._comparison = _Comparison(bench, outcome)
-        self._random = np.random.default_rng(drive.seed)
-        self._order = bench.engine.idle_order(drive.seed)
+        self._random = np.random.default_rng(self._drive.seed)
+        self._order = bench.engine.idle_order(self._drive.seed)
         self._no_items = {pin.name: pin.column(0) for pin in bench.engine.interface.inputs}
         self._driven = 0  # cycles since the simulation started
         self._cycles = self._silent = 0  # since the first input was offered; since any progress
@@ -237,7 +236,7 @@ def _unstable(trace: Trace) -> int:
 
 
 class _Comparison:
-    """Compares outputs with the golden model's, window by window."""
+    """Compares the outputs of each window with the golden model's."""
 
     def __init__(self, bench: Bench, outcome: Outcome) -> None:
         self._bench, self._outcome = bench, outcome
@@ -249,7 +248,7 @@ class _Comparison:
         self._expected, self._actual = [nothing], [nothing]
 
     def add(self, trace: Trace) -> None:
-        """Compare the outputs of some cycles, as far as the golden model has them."""
+        """Compare the outputs of a window with the outputs expected so far."""
         items, taken = trace.accepted(), trace.taken()
         if "s_axis_tlast" not in self._bench.has:
             items = items | {LAST: np.zeros_like(items[LAST])}
@@ -294,6 +293,6 @@ class _Comparison:
             self._fail(self._matched)
 
     def store(self) -> None:
-        """Put all outputs into the outcome."""
+        """Store all outputs in the outcome."""
         self._outcome.expected = joined(self._expected)
         self._outcome.actual = joined(self._actual)

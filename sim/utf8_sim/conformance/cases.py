@@ -1,4 +1,4 @@
-"""The cases of a scorecard for decoders: texts, each with the rules that it tries."""
+"""The test texts for decoders, and the rules that each text tests."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -9,14 +9,7 @@ import numpy as np
 from utf8_hdl import ErrorKind, Profile
 from utf8_hdl.profile import NONCHARACTERS, SURROGATES
 
-from ..campaign import (
-    beginnings,
-    boundary_encodings,
-    byte_classes,
-    edges_of,
-    hostile_texts,
-    toggled_values,
-)
+from ..campaign import beginnings, boundary_encodings, byte_classes, edges_of, toggled_values
 from ..golden.decoder import DecoderModel, form_maximum
 from ..golden.encoder import encode_as
 from ..golden.model import feed_all
@@ -27,14 +20,14 @@ from .texts import Texts
 LAST_CODE_POINT = 0x10FFFF
 
 MIXED_TEXTS, MIXED_CHARACTERS = 256, 64
-"""Random texts of characters of all lengths, and the characters in each."""
+"""Number of random texts with characters of all lengths, and of characters in each."""
 
 RANDOM_VALUES = 1 << 16
-"""Values of a form beyond Unicode that are tried, besides those at boundaries."""
+"""Number of random values for each sequence length beyond Unicode."""
 
 
 def characters(profile: Profile, length: int) -> list[bytes]:
-    """Every character of Unicode whose form has ``length`` bytes; of longer forms, a sample."""
+    """Every Unicode character of ``length`` bytes; beyond Unicode, a sample."""
     lowest = form_maximum(length - 1) + 1 if length > 1 else 0
     highest = min(form_maximum(length), profile.highest)
     values: Iterable[int] = range(lowest, min(highest, LAST_CODE_POINT) + 1)
@@ -51,7 +44,7 @@ def characters(profile: Profile, length: int) -> list[bytes]:
 
 
 def _encoded(value: int, length: int) -> bytes:
-    """As :func:`encode_as`, but faster for Unicode."""
+    """Like :func:`encode_as`, but faster for Unicode."""
     if value <= LAST_CODE_POINT:
         return chr(value).encode(errors="surrogatepass")
     return encode_as(value, length)
@@ -74,7 +67,7 @@ def mixed(profile: Profile) -> list[bytes]:
 def hostile(profile: Profile) -> list[bytes]:
     """Every class of bytes in every state, and every text of two bytes, without duplicates.
 
-    Whole sequences come first, because texts are left out where many fail; then the shortest.
+    Whole sequences come first, then the shortest texts: after many failures, texts are skipped.
     """
     starts, whole = beginnings(profile), {*boundary_encodings(profile)}
     some = [encode_as(value) for value in (0x55, 0xD4, 0x854, 0x10348)[: profile.longest_form]]
@@ -101,17 +94,12 @@ def fresh_texts(profile: Profile) -> list[bytes]:
 
 
 def every_text(length: int) -> Iterator[bytes]:
-    """Every text of some bytes."""
+    """Every text of ``length`` bytes."""
     return map(bytes, product(range(256), repeat=length))
 
 
-def random_texts(profile: Profile, seed: int) -> list[bytes]:
-    """Texts of bytes of every class, and of encodings cut and joined."""
-    return hostile_texts(byte_classes(profile), boundary_encodings(profile), seed)
-
-
 def first_errors(texts: Sequence[bytes], profile: Profile) -> list[str]:
-    """For each text, the rule that its first error tries: "mixed" if it has none."""
+    """For each text, the rule that its first error tests; "mixed" if it has no error."""
     tokens = feed_all(DecoderModel(profile), Texts.of_bytes(texts).items)
     text_of = np.cumsum(tokens["o.last"]) - tokens["o.last"]
     errors = np.flatnonzero(tokens["o.error"])
@@ -125,7 +113,7 @@ def first_errors(texts: Sequence[bytes], profile: Profile) -> list[str]:
 
 
 def by_rule(texts: Sequence[bytes], profile: Profile) -> dict[str, list[bytes]]:
-    """Texts by the rule of :func:`first_errors`."""
+    """The texts by rule: see :func:`first_errors`."""
     found: dict[str, list[bytes]] = {}
     for text, rule in zip(texts, first_errors(texts, profile), strict=True):
         found.setdefault(rule, []).append(text)
@@ -133,7 +121,7 @@ def by_rule(texts: Sequence[bytes], profile: Profile) -> dict[str, list[bytes]]:
 
 
 def count_cases(tokens: Columns, profile: Profile) -> Counter[str]:
-    """How often each rule is tried by the golden model's tokens of texts that follow each other."""
+    """The number of cases of each rule in the golden model's tokens of consecutive texts."""
     kind, length, last = (tokens[name] for name in ("o.kind", "o.length", "o.last"))
     error, ends = kind != 0, last != 0
     after = np.append(False, ~ends[:-1])  # the token before is of the same text

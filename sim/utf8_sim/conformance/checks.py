@@ -1,4 +1,4 @@
-"""The cases and the scorecard for a test bench of one's own, in cocotb or any Python."""
+"""Cases and scorecard for your own test bench, in cocotb or any other Python framework."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, SupportsInt
@@ -14,7 +14,7 @@ from .tokens import rows_of, show_fields
 FIELDS = "code_point", "error", "kind", "length", "last"
 
 BY_TEXTS = "cut-by-end", "last"
-"""The rules about the end of a text that single texts can try."""
+"""The rules about the end of a text that single texts can test."""
 
 
 class Case(NamedTuple):
@@ -23,7 +23,7 @@ class Case(NamedTuple):
     Parameters
     ----------
     rule : str
-        The rule that it tries.
+        The rule that it tests.
     text : bytes
         Its bytes; the last one ends it.
     """
@@ -96,11 +96,11 @@ class Checks:
             for rule in decoder_rules(profile.longest_form)
             if rule.group not in groups or rule.name in BY_TEXTS
         ]
-        # A bench decodes single texts, so each has an end.
+        # The test bench decodes single texts, so the end of a text is known.
         self.card = Scorecard(rules, {*self._fields, "s_axis_tlast"})
 
     def cases(self, *, every: bool = False) -> Iterator[Case]:
-        """The cases: some thousand, or with ``every`` all characters and all hostile texts."""
+        """The cases: a few thousand, or with ``every`` all characters and all hostile texts."""
         profile = self._profile
         for length in range(1, profile.longest_form + 1):
             texts = characters(profile, length)

@@ -21,19 +21,19 @@ from .suite import Pool, Suite
 from .texts import Texts, joined, len_of, part
 
 RESULTS = "results"
-"""The group of the rules that only this component has."""
+"""The group of the rules specific to a component."""
 
 SAMPLE = 256
-"""Texts that also run alone, and with stalls."""
+"""Approximate number of texts that also run alone and with stalls."""
 
 MAX_SAMPLED = 32
-"""Inputs of the longest text of a sample."""
+"""Maximum number of inputs of these texts."""
 
 WELL_FORMED = "aé€" * 256
 
 
 def parts_of(subject: Subject) -> dict[str, Part]:
-    """The texts of a component's own rules, by the rule."""
+    """The parts of a component's campaign that are its rules, by name of the rule."""
     campaign = subject.component.campaign(subject.design.design, 0)
     parts = [each for each in campaign if not each.is_long]
     if "i.code_point" in [pin.name for pin in subject.interface.inputs]:
@@ -47,10 +47,10 @@ def component_rules(parts: Mapping[str, Part]) -> list[Rule]:
 
 
 class ComponentSuite(Suite):
-    """The parts of the component's campaign are its rules; an encoder also gets every character.
+    """The rules are the parts of the component's campaign; an encoder also gets every character.
 
-    Inputs that break the rules of ``keep`` are left out: only our own components promise to
-    survive them.
+    Inputs that break the rules of ``keep`` are omitted: only this project's components must recover
+    from them.
     """
 
     def __init__(self, engine: Engine, **options: Any) -> None:
@@ -109,14 +109,14 @@ class ComponentSuite(Suite):
 
 
 def _every_character(profile: Profile) -> Part:
-    """Every character of Unicode that a profile has, each as a text."""
+    """Every Unicode character of a profile, each as a text."""
     values = [value for value in range(profile.highest + 1)[:0x110000] if value not in SURROGATES]
     texts = np.array(values, dtype=np.uint32), np.ones(len(values), dtype=bool)
     return Part("every character", len(values), lambda: iter([texts]), is_long=True)
 
 
 def _is_regular(text: Columns) -> bool:
-    """True if ``keep`` is full but in the last beat, and has no holes."""
+    """True if ``keep`` has no holes, and is full in every beat except the last."""
     keep = text["i.keep"].reshape(len_of(text), -1)
     return bool(keep[:-1].all() and (keep[-1, :-1] >= keep[-1, 1:]).all())
 

@@ -16,7 +16,7 @@ else:
     import tomli as tomllib
 
 BOTH = {"ready": ("s_axis_tready", "m_axis_tready"), "last": ("s_axis_tlast", "m_axis_tlast")}
-"""Names for two ports."""
+"""Names that stand for two ports."""
 
 SHORT = {"reset": "rst", "clock": "clk", "tuser": "m_axis_tuser"}
 """Short names of ports."""
@@ -32,7 +32,7 @@ class Connections:
 
     #: Our ports and fields that the core does not have.
     without: frozenset[str] = frozenset()
-    #: The core's name for some of our ports or fields; after ``~`` if it is inverted.
+    #: The core's names for our ports or fields, with the prefix ``~`` if inverted.
     ports: Mapping[str, str] = field(default_factory=dict)
     #: The core's parameters, and the levels of its other inputs.
     parameters: Mapping[str, Any] = field(default_factory=dict)
@@ -48,7 +48,7 @@ class Connections:
         return cls(frozenset(missing), ports, **tables)
 
     def core_port(self, name: str) -> tuple[str, str]:
-        """The core's port for a port or field of ours, after ``~`` or an empty string."""
+        """The core's port for one of our ports or fields: ``~`` if it is inverted, and its name."""
         port = self.ports.get(name, name)
         return ("~" if port.startswith("~") else ""), port.removeprefix("~")
 

@@ -1,4 +1,4 @@
-"""A core with the ports of one of our components, in any simulator of Verilog."""
+"""A core with the ports of one of our components, for any Verilog simulator."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ from ..tools.errors import ToolError, UsageError
 from .connections import BOTH, NAME, SHORT, Connections
 
 MODULE = "utf8_conform"
-"""The module around the core, with our ports."""
+"""The wrapper module with our ports, which contains the core."""
 
 NO_PORT = r"(?:Pin not found: '|port ``|does not have a port named ')(\w+)'"
 """A simulator's message about a port that the core does not have."""
@@ -31,7 +31,7 @@ ENGINES: dict[str, Any] = {
     "cxxrtl": YosysEngine,
     "icarus": IcarusEngine,
 }
-"""The simulators of Verilog, the fastest first."""
+"""The Verilog simulators, the fastest first."""
 
 
 class Core:
@@ -59,7 +59,7 @@ class Core:
             if place.pin in interface.outputs:
                 self._fields.setdefault(place.pin.field, []).append(place)
         self._check(connections)
-        # Ports of ours whose fields are ports of the core; it lacks the other fields in them.
+        # Our ports that the core splits into a port for each field; other fields are missing.
         own = self._own_fields()
         self._split = {self._fields[name][0].port for name in own}
         absent = self._split | connections.without
@@ -82,13 +82,13 @@ class Core:
             raise UsageError(f"--without must not have {lost[0]!r}: every core needs it")
 
     def __getattr__(self, name: str) -> Any:
-        """The rest is the design's, except its state register, which the core does not have."""
+        """Other attributes are the design's; a core has no visible state register."""
         if name in ("state", "State") or name.startswith("__"):
             raise AttributeError(name)
         return getattr(self.design, name)
 
     def engine(self, name: str) -> Engine:
-        """A simulator with the core in it, by its name in :data:`ENGINES`."""
+        """The core in a simulator, which is named as in :data:`ENGINES`."""
         try:
             return ENGINES[name](self, self.verilog(), self.sources)
         except ToolError as error:
@@ -100,7 +100,7 @@ class Core:
             raise
 
     def verilog(self) -> str:
-        """The module with our ports around the core."""
+        """The wrapper module with our ports."""
         outputs = {*AxiStream(self.design).outputs}
         wires, assigns, connected = [], [], []
 
@@ -142,12 +142,12 @@ class Core:
         return [name for name in self._fields if name in self._connections.ports]
 
     def _has_any_of(self, port: str) -> bool:
-        """True if the core has a port; one of output fields needs at least one of them."""
+        """True if the core has a port; for a port of output fields, at least one field."""
         fields = [name for name, [place, *_] in self._fields.items() if place.port == port]
         return port in self.has and (not fields or any(name in self.has for name in fields))
 
     def _joined_fields(self, port: str) -> str:
-        """The levels of a port of ours whose fields are ports of the core."""
+        """The value of one of our ports that the core splits into a port for each field."""
         parts = []
         for name, places in self._fields.items():
             low = 0

@@ -11,7 +11,7 @@ import numpy as np
 
 from utf8_hdl import ErrorSpan, Profile
 
-from ..campaign import beginnings
+from ..campaign import beginnings, hostile_texts
 from ..engines.engine import Engine
 from ..golden.decoder import DecoderModel
 from ..golden.encoder import encode_as
@@ -29,7 +29,6 @@ from .cases import (
     fresh_texts,
     hostile,
     mixed,
-    random_texts,
 )
 from .rules import FIELD_RULES, Rule, broken_rule, decoder_rules
 from .runner import MAX_SHOWN
@@ -48,7 +47,7 @@ from .texts import Texts
 from .tokens import rows_of, show_fields, values_of
 
 TEXTS_AT_ONCE = 1 << 16
-"""Texts that are run at once, if every text of some length is tried."""
+"""Number of texts in a pool of an exhaustive run."""
 
 
 class DecoderSuite(Suite):
@@ -62,7 +61,7 @@ class DecoderSuite(Suite):
     ) -> None:
         self._profile: Profile = replace(engine.profile, error_span=ErrorSpan.MAXIMAL_SUBPART)
         self._span = "maximal-subpart" if span == "auto" else span
-        self._asked, self._exhaustive = span, exhaustive
+        self._requested, self._exhaustive = span, exhaustive
         self._any_replacement = False
         self.long = [f"{length}-byte" for length in range(1, self._profile.longest_form + 1)]
         super().__init__(engine, **options)
@@ -88,25 +87,25 @@ class DecoderSuite(Suite):
         return expected | {"o.code_point": values}
 
     def run(self, only: str | None = None) -> Scorecard:
-        self._judge()
+        self._detect_span()
         return super().run(only)
 
     def run_input(self, pieces: Iterable[Piece], drive: Drive) -> tuple[str, Failure]:
-        if self._asked == "auto":
-            self._judge()
+        if self._requested == "auto":
+            self._detect_span()
         else:
             self._compare_defined_fields()
         return super().run_input(pieces, drive)
 
-    def _judge(self) -> None:
+    def _detect_span(self) -> None:
         """Find the policy that the core follows, and the fields that it defines."""
         with closing(self.bench):
             followed = followed_span(self._profile, self._values)
             known = "maximal-subpart" if followed.span == SWALLOWS else followed.span
-            if self._asked not in ("auto", known):
+            if self._requested not in ("auto", known):
                 self.run_pool("error-span", self._texts(probes(self._profile)))
-        if self._asked == "auto" or self.card.results["error-span"].failed:
-            self._span = known  # else this difference would hide all others
+        if self._requested == "auto" or self.card.results["error-span"].failed:
+            self._span = known  # otherwise, this would hide all other differences
         share = f"{followed.matches} of {followed.probes} probes"
         is_sure = followed.matches >= SURE * followed.probes
         closest = f"{followed.span} ({share})"
@@ -131,16 +130,14 @@ class DecoderSuite(Suite):
                 self.card.results[rule].missing = f"undefined for the error span {self._span}"
         self.bench.compared = [f"o.{name}" for name in fields]
 
-    def failure(
-        self, texts: Collection[Columns], outcome: Outcome, drive: Drive | None = None
-    ) -> Failure:
-        return replace(super().failure(texts, outcome, drive), span=self._span)
+    def failure(self, texts: Collection[Columns], outcome: Outcome) -> Failure:
+        return replace(super().failure(texts, outcome), span=self._span)
 
-    def shown(self, outputs: Columns) -> list[str]:
+    def format_outputs(self, outputs: Columns) -> list[str]:
         return [show_fields(row, self._compared) for row in rows_of(outputs)[:MAX_SHOWN]]
 
     def _texts(self, texts: Iterable[bytes]) -> Texts:
-        """Texts as inputs; without an end of text, an ``A`` reveals an unfinished sequence."""
+        """Texts as inputs; without ``last``, an ``A`` ends the unfinished sequence of each text."""
         if "s_axis_tlast" not in self.bench.has:
             texts = (text + b"A" for text in texts)
         return Texts.of_bytes([*texts])
@@ -152,7 +149,7 @@ class DecoderSuite(Suite):
         yield "mixed", lambda: self._texts(mixed(profile))
         for rule, texts in by_rule(hostile(profile), profile).items():
             yield rule, partial(self._texts, texts)
-        yield "kept-byte", lambda: self._texts(random_texts(profile, 0))
+        yield "kept-byte", lambda: self._texts(hostile_texts(profile, 0))
         for length in range(1, self._exhaustive + 1):
             every = every_text(length)
             while texts := [*islice(every, TEXTS_AT_ONCE)]:
@@ -163,7 +160,7 @@ class DecoderSuite(Suite):
         return self._texts(characters(self._profile, length))
 
     def _prompt(self) -> Texts:
-        """Texts without an end, whose last byte decides a token."""
+        """Texts without ``last`` whose last byte completes a token."""
         texts = [encode_as(value) for value in (0x41, 0xE9, 0x20AC, 0x1F600)]
         texts = [text for text in texts if len(text) <= self._profile.longest_form]
         return Texts.of_bytes([*texts, b"\x80", b"\xc0"]).without_ends()
@@ -172,7 +169,7 @@ class DecoderSuite(Suite):
         if pool != "prompt":
             super().run_pool(pool, texts)
             return
-        for text in texts:  # each alone: nothing follows it
+        for text in texts:  # each alone, because no byte may follow it
             outcome = self.bench.run(text, to_end=True)
             complete = text | {LAST: np.append(text[LAST][:-1], np.uint8(1))}
             if outcome.failed and self.fails(complete):
@@ -187,7 +184,7 @@ class DecoderSuite(Suite):
             yield "", texts[number : number + 1]
 
     def hostile(self) -> Texts:
-        return self._texts(random_texts(self._profile, 1))
+        return self._texts(hostile_texts(self._profile, 1))
 
     def well_formed(self) -> Columns:
         text = "aé€😀".encode() if self._profile.longest_form > 3 else "aé€".encode()
@@ -198,7 +195,7 @@ class DecoderSuite(Suite):
         return Texts.of_bytes(starts).without_ends()
 
     def cuts(self, text: Columns) -> Sequence[int]:
-        """The ends of the golden model's tokens: what is left tries no other rule."""
+        """The ends of the golden model's tokens, so that a shorter text tests no other rule."""
         tokens = expected_tokens(bytes(text["i.data"]), self._profile, "maximal-subpart")
         return [0, *accumulate(token["length"] for token in tokens)]
 
@@ -223,15 +220,9 @@ class DecoderSuite(Suite):
         options = {"any_replacement": self._any_replacement}
         return broken_rule(expected, actual, self._compared, **options) or "mixed"
 
-    def record(
-        self,
-        rule: str,
-        texts: Collection[Columns],
-        outcome: Outcome,
-        drive: Drive | None = None,
-    ) -> None:
-        super().record(rule, texts, outcome, drive)
-        # A field that is wrong is not compared any more, so that it hides no other failure.
+    def record(self, rule: str, texts: Collection[Columns], outcome: Outcome) -> None:
+        super().record(rule, texts, outcome)
+        # A wrong field is no longer compared: it would hide other failures.
         if rule == "replacement":
             self._any_replacement = True
         else:

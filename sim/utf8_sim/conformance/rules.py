@@ -1,4 +1,4 @@
-"""The rules of a scorecard for decoders, and the rule that a wrong output breaks."""
+"""The rules for decoders, and the rule that a wrong output breaks."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ class Rule:
     #: The heading above it.
     group: str
     text: str
-    #: The ports and fields without which it is not applicable.
+    #: The ports and fields that a core must have for the rule to apply.
     needs: tuple[str, ...] = ()
 
 
@@ -109,7 +109,7 @@ def broken_rule(
             if token[name] != other[name]
             and not (any_replacement and name == "code_point" and value == ERROR)
         }
-        if {"kind", "length"} <= wrong:  # an error about other bytes: some were lost
+        if {"kind", "length"} <= wrong:  # the error covers other bytes: some were lost
             return "kept-byte"
         return next((rule for name, rule in FIELD_RULES.items() if name in wrong), "")
     pairs = enumerate(zip(values, others, strict=False))
@@ -123,7 +123,7 @@ def broken_rule(
 
 
 def _lost_byte(expected: Sequence[Fields], actual: Sequence[Fields]) -> bool:
-    """True if no token has the byte that cut a sequence, because it would be an error."""
+    """True if the core lost the byte that cut a sequence, and that byte is itself an error."""
     if _bytes_of(actual) >= _bytes_of(expected):
         return False
     fields = [[(token["kind"], token["length"]) for token in side] for side in (expected, actual)]
@@ -138,14 +138,14 @@ def _bytes_of(tokens: Sequence[Fields]) -> int:
 
 
 def _without_runs(values: Sequence[int]) -> list[int]:
-    """Values with one error for each run of errors; other values stay."""
+    """The values, with each run of errors replaced by one error."""
     return [each for value, run in groupby(values) for each in ([value] if value == ERROR else run)]
 
 
 def _rule_of_span(expected: Sequence[Fields], actual: Sequence[Fields], first: int) -> str:
-    """The rule if only the number of errors differs, in a run before the token ``first``.
+    """The rule if only the number of errors differs, in the run before the token ``first``.
 
-    If the run begins with another kind, the core detects the right one too late.
+    If the first error of the run has another kind, the core detected the fault too late.
     """
     at = max(0, min(first, len(expected), len(actual)) - 1)
     while at > 0 and expected[at - 1]["error"]:
@@ -155,7 +155,7 @@ def _rule_of_span(expected: Sequence[Fields], actual: Sequence[Fields], first: i
 
 
 def _rule_at(expected: Sequence[Fields], first: int) -> str:
-    """The rule about a token, or about what follows the last one."""
+    """The rule about the token ``first``; if only extra tokens follow, about the last one."""
     if not expected:
         return "quiet-reset"
     at = min(first, len(expected) - 1)

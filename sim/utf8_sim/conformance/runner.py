@@ -1,4 +1,4 @@
-"""Runs texts on a core, and shortens and records those that fail."""
+"""Run texts on a core; shorten and record those that fail."""
 
 from abc import ABC, abstractmethod
 from collections import deque
@@ -10,39 +10,39 @@ from ..engines.engine import Engine
 from ..golden.model import Transducer
 from ..stimulus import LAST
 from ..trace import Columns
-from .bench import WATCHDOG, Bench, Drive, Outcome
+from .bench import WATCHDOG, Bench, Outcome
 from .rules import Rule
 from .scorecard import Failure, Scorecard
 from .texts import Texts, joined, len_of, shorter
 
 STEADY = 16
-"""Failures in a pool after which twice as many texts are left out after each."""
+"""Number of failures in a pool after which the number of skipped texts doubles."""
 
 ALIKE = 3
-"""Failures of the same kind in a pool that are shortened; the others are only counted."""
+"""Number of failures with the same rule that are shortened; others are only counted."""
 
 MAX_CONTEXT = 1 << 12
-"""Texts before a text that are tried with it, if it fails only after others."""
+"""Maximum number of preceding texts that are run with a text that does not fail alone."""
 
 BUDGET = 1 << 23
-"""Inputs that are run to shorten the failures of a pool; later failures are only counted."""
+"""Maximum number of inputs that are run to shorten the failures of a pool."""
 
 MAX_SHOWN = 64
-"""Outputs of a failure that are shown."""
+"""Maximum number of outputs shown for a failure."""
 
 
 UNKNOWN = "unknown"
-"""The rule of an input that no rule tries: it was typed, and the tokens do not show the rule."""
+"""The rule of an input from the command line, if its outputs do not identify a rule."""
 
 
 class Runner(ABC):
-    """Runs pools of texts on a :class:`.Core`: those that try a rule, one after the other."""
+    """Runs texts on a :class:`.Core`; a *pool* is a sequence of texts that test one rule."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self.bench = Bench(engine, self.model, self.mask)
         self.card = Scorecard(self.rules(), engine.design.has)
-        # For a pool and the rule that a text in it seems to break: the rules of shorter texts.
+        # By pool and apparent rule: the rules that the shortened texts break.
         self._causes: dict[tuple[str, str], deque[str]] = {}
         self._budget = BUDGET
         self._latest = ""  # the rule of the latest recorded failure
@@ -60,7 +60,7 @@ class Runner(ABC):
         return self.engine.component.mask_dont_cares(expected, actual)
 
     def rule_of(self, pool: str, outcome: Outcome, texts: int) -> str:
-        """The rule that a failed run breaks; ``pool`` is the rule that its texts try, if known."""
+        """The rule that a failed run breaks; ``pool`` is the rule that its texts test, if known."""
         del outcome, texts
         return pool or UNKNOWN
 
@@ -69,11 +69,11 @@ class Runner(ABC):
         return range(len(text[LAST]) + 1)
 
     def count(self, pool: str, items: Columns) -> None:
-        """Count the cases of some inputs that were decoded."""
+        """Count the cases in inputs that passed."""
         self.card.count(pool, int(np.count_nonzero(items[LAST])))
 
-    def shown(self, outputs: Columns) -> list[str]:
-        """Outputs for humans."""
+    def format_outputs(self, outputs: Columns) -> list[str]:
+        """Format outputs for a report."""
         rows = zip(*(column[:MAX_SHOWN].tolist() for column in outputs.values()), strict=True)
         show = self.engine.component.show_result
         return [show(dict(zip(outputs, row, strict=True))) for row in rows]
@@ -101,47 +101,47 @@ class Runner(ABC):
             first += failing + (1 << failures // STEADY)
 
     def _learn_patience(self, outcome: Outcome) -> None:
-        """Derive the silence after which a run is over from the pace of a long run."""
+        """Set the idle cycles that end a run, from the throughput and latency of a long run."""
         if outcome.accepted > WATCHDOG:
             pace = outcome.cycles // outcome.accepted + 1
             self.bench.patience = min(WATCHDOG, 16 * pace + 4 * outcome.lag)
 
     def _isolate(self, pool: str, texts: Texts) -> None:
-        """Find a short input that breaks the rule that the last of some texts breaks; record it."""
+        """Shorten an input whose last text fails; record the rule that it breaks."""
         if self._budget <= 0:
             self.card.fail(self._latest or pool)
             return
         some, outcome = self._last_of(texts)
         if not outcome.failed:
             return
-        rule = self.named(pool, outcome, len(some))
+        rule = self.broken_rule(pool, outcome, len(some))
         causes = self._causes.setdefault((pool, rule), deque(maxlen=ALIKE))
         if len(causes) == ALIKE and len({*causes}) == 1:
             self.card.fail(causes[0])
             return
         some, outcome = self._shortened(pool, "", some, outcome)
-        # Inside a text, a shorter one must break the same rule: else one fault of a core with
-        # several faults would hide the others.
-        rule = self.named(pool, outcome, len(some))
+        # Parts inside a text may be removed only while the rule stays the same: otherwise one
+        # fault of a core with several faults would hide the others.
+        rule = self.broken_rule(pool, outcome, len(some))
         some, outcome = self._shortened(pool, rule, some, outcome)
         causes.append(rule)
         self._latest = rule
         self.record(rule, some, outcome)
 
     def _last_of(self, texts: Texts) -> tuple[list[Columns], Outcome]:
-        """The last of some texts, with as many texts before it as it needs to fail."""
+        """The last text, with as many preceding texts as it needs to fail."""
         count = 1
         while True:
             some = list(texts[max(0, len(texts) - count) :])
-            outcome = self._tried(some)
+            outcome = self._run_texts(some)
             if outcome.failed or count >= len(texts):
                 return some, outcome
             if count >= MAX_CONTEXT or self._budget <= 0:
-                return [texts.items], self._tried([texts.items])
+                return [texts.items], self._run_texts([texts.items])
             count *= 2
 
-    def _tried(self, texts: Sequence[Columns]) -> Outcome:
-        """Run some texts, and subtract them from the budget."""
+    def _run_texts(self, texts: Sequence[Columns]) -> Outcome:
+        """Run texts, and subtract their inputs from the budget."""
         items = joined(texts)
         self._budget -= len_of(items)
         return self.bench.run(items, to_end=True)
@@ -149,20 +149,20 @@ class Runner(ABC):
     def _shortened(
         self, pool: str, rule: str, texts: list[Columns], outcome: Outcome
     ) -> tuple[list[Columns], Outcome]:
-        """Leave out inputs while the rule is broken; without a rule: at the ends, while any is."""
+        """Remove inputs while the rule is broken; without a rule, only at the ends of texts."""
         found = True
         while found:
             found = False
-            for tried in shorter(texts, self.cuts, inside=bool(rule)):
+            for candidate in shorter(texts, self.cuts, inside=bool(rule)):
                 if self._budget <= 0:
                     return texts, outcome
-                result = self._tried(tried)
-                if result.failed and rule in ("", self.named(pool, result, len(tried))):
-                    texts, outcome, found = tried, result, True
+                result = self._run_texts(candidate)
+                if result.failed and rule in ("", self.broken_rule(pool, result, len(candidate))):
+                    texts, outcome, found = candidate, result, True
                     break
         return texts, outcome
 
-    def named(self, pool: str, outcome: Outcome, texts: int) -> str:
+    def broken_rule(self, pool: str, outcome: Outcome, texts: int) -> str:
         """The rule that a failed run of some texts breaks."""
         if outcome.problem == "undefined":
             return "defined"
@@ -170,22 +170,16 @@ class Runner(ABC):
             return "no-hang" if "no-hang" in self.card.results else pool
         return self.rule_of(pool, outcome, texts)
 
-    def record(
-        self,
-        rule: str,
-        texts: Collection[Columns],
-        outcome: Outcome,
-        drive: Drive | None = None,
-    ) -> None:
+    def record(self, rule: str, texts: Collection[Columns], outcome: Outcome) -> None:
         """Record a failure of a rule."""
-        self.card.fail(rule, self.failure(texts, outcome, drive))
+        self.card.fail(rule, self.failure(texts, outcome))
 
-    def failure(
-        self, texts: Collection[Columns], outcome: Outcome, drive: Drive | None = None
-    ) -> Failure:
+    def failure(self, texts: Collection[Columns], outcome: Outcome) -> Failure:
         """The failure of a run, for the scorecard."""
-        drive = drive or Drive()
-        expected, actual = (self.shown(side) for side in (outcome.expected, outcome.actual))
+        drive = outcome.drive
+        expected, actual = (
+            self.format_outputs(side) for side in (outcome.expected, outcome.actual)
+        )
         return Failure(
             [*texts], expected, actual, outcome.message, drive.gaps, drive.stalls, drive.seed
         )

@@ -63,9 +63,9 @@ class Result:
     rule : Rule
         The rule.
     cases, failed : int
-        How often it was tried, and how many texts broke it.
+        Number of cases, and number of texts that broke the rule.
     missing : str
-        Why it is not applicable.
+        The reason why the rule is not applicable; else empty.
     failure : Failure or None
         The shortest input that breaks it.
     measured : str

@@ -1,4 +1,4 @@
-"""Policies about the bytes that an error covers, and the one that a core follows."""
+"""Policies for the span of an error, and the policy that a core follows."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -27,10 +27,10 @@ SPANS = (
 """The policies by which a core can be judged."""
 
 SURE = 0.9
-"""Part of the probes that must match a policy that is not one of the golden model's."""
+"""Fraction of the probes that must match a policy that is not the golden model's."""
 
 SWALLOWS = "swallows"
-"""A core that drops the byte which reveals an error. No policy allows that."""
+"""A core that drops the byte that reveals an error, which no policy allows."""
 
 UNEXPECTED = ErrorKind.UNEXPECTED_CONTINUATION.value
 
@@ -66,7 +66,7 @@ def _selected(outputs: Outputs, chosen: np.ndarray) -> Outputs:
 
 
 def _each_byte(outputs: Outputs, counts: np.ndarray) -> Outputs:
-    """Each token as often as ``counts`` says; only the last copy has ``last``."""
+    """Repeat each token ``counts`` times; only the last copy keeps ``last``."""
     columns = {name: np.repeat(column, counts) for name, column in outputs.columns.items()}
     is_copy = np.ones(int(counts.sum()), dtype=bool)
     is_copy[np.cumsum(counts) - 1] = False
@@ -75,7 +75,7 @@ def _each_byte(outputs: Outputs, counts: np.ndarray) -> Outputs:
 
 
 def compared_fields(fields: Sequence[str], span: str) -> list[str]:
-    """The fields that a policy defines: the golden ones define all."""
+    """The fields that a policy defines; the golden model's policies define all."""
     undefined = {
         "each-byte": ("kind", "length"),
         "first-byte": ("kind", "length", "last"),

@@ -18,16 +18,16 @@ from .scorecard import Failure, Scorecard
 from .texts import Texts, joined, len_of, part
 
 STALL = 0.5
-"""Probability of a gap, and of a stall, in the rules about them."""
+"""Probability of gaps and stalls in the rules about them."""
 
 SEEDS = 16
-"""Random seeds with which a text is tried that may fail with gaps or stalls."""
+"""Number of random seeds to find the text that fails with gaps or stalls."""
 
 NEARLY = 0.99
-"""Part of the promised throughput that is enough, because the last outputs of a run come late."""
+"""Fraction of the promised throughput that is enough: the last outputs of a run are late."""
 
 HELD = 64
-"""Cycles for which the consumer is not ready at first."""
+"""Number of cycles at the start in which the consumer is not ready."""
 
 STALLED = "input-gaps", "output-stalls", "stable-output"
 HELD_BACK = ("valid-first",)
@@ -35,7 +35,7 @@ RATES = "rate-well-formed", "rate-hostile"
 RESETS = "reset", "quiet-reset"
 
 Pool = tuple[str, Callable[[], Texts]]
-"""Texts that run one after the other, and the rule that they try."""
+"""The rule that texts test, and a function that creates the texts."""
 
 
 class Suite(Runner):
@@ -44,7 +44,7 @@ class Suite(Runner):
     - ``rate``: the inputs, or outputs, per cycle that the core promises.
     """
 
-    #: Rules with many texts; these run for no other rule.
+    #: Rules with many texts, which are not run for other rules.
     long: Collection[str] = ()
 
     def __init__(self, engine: Engine, *, rate: float = 1.0) -> None:
@@ -60,7 +60,7 @@ class Suite(Runner):
 
     @abstractmethod
     def fresh(self) -> Iterator[tuple[str, Texts]]:
-        """Texts that run alone, each after a reset, and the rule that each tries, if known."""
+        """Texts that run alone, each after a reset, and the rule that each tests, if known."""
 
     @abstractmethod
     def well_formed(self) -> Columns:
@@ -75,7 +75,7 @@ class Suite(Runner):
         """Inputs after which a text is not complete."""
 
     def run(self, only: str | None = None) -> Scorecard:
-        """Run all rules, or those that share their inputs with one."""
+        """Run all rules; with ``only``, the rules that share their inputs with it."""
         self._only = only
         own = {*STALLED, *HELD_BACK, *RATES, *RESETS}
         steps: list[tuple[Collection[str], Callable[[], None]]] = [
@@ -104,10 +104,11 @@ class Suite(Runner):
                 # A text that fails alone breaks its own rule, and not `new-text`.
                 alone = (self.bench.run(text, drive, to_end=True) for text in texts)
                 failed = next((each for each in alone if each.failed), None)
-                rule = self.named("", failed, 1) if failed else self.named("", outcome, len(texts))
+                shown, count = (failed, 1) if failed else (outcome, len(texts))
+                rule = self.broken_rule("", shown, count)
         if rule and (drive.gaps or drive.stalls):
             rule = "output-stalls" if drive.stalls else "input-gaps"
-        return rule, self.failure([*texts], outcome, drive)
+        return rule, self.failure([*texts], outcome)
 
     def _run_pools(self) -> None:
         if "s_axis_tready" in self.bench.has:
@@ -161,7 +162,7 @@ class Suite(Runner):
             self.record("stable-output", texts[:1], Outcome(message=note))
 
     def _isolate_stalled(self, rule: str, texts: list[Columns], last: int, drive: Drive) -> None:
-        """Record a text, with as many before it as it needs to fail; else all texts."""
+        """Record a text with as many preceding texts as it needs to fail; else, all texts."""
         counts = [1 << n for n in range((last + 1).bit_length())]
         tried = [texts[last + 1 - count : last + 1] for count in counts]
         for some in [*tried, texts[-1:]]:  # the last one is the longest
@@ -169,10 +170,10 @@ class Suite(Runner):
                 seeded = replace(drive, seed=seed)
                 outcome = self.bench.run(joined(some), seeded, to_end=True)
                 if outcome.failed:
-                    self.record(rule, some, outcome, seeded)
+                    self.record(rule, some, outcome)
                     return
         outcome = self.bench.run(joined(texts), drive, to_end=True)
-        self.record(rule, texts, outcome, drive)
+        self.record(rule, texts, outcome)
 
     def _run_held(self) -> None:
         """Check that an output appears while the consumer is not ready."""
@@ -234,7 +235,7 @@ class Suite(Runner):
         return " ".join(f"{value:02X}" for value in values[:16].tolist())
 
     def _run_defined(self) -> None:
-        """In Icarus Verilog, every run has failed in which an output was undefined."""
+        """Only Icarus Verilog detects undefined outputs; a run with one has already failed."""
         if isinstance(self.engine, IcarusEngine):
             self.card.count("defined", 1)
         elif not self.card.results["defined"].failed:

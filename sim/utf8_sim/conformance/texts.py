@@ -1,4 +1,4 @@
-"""Texts as columns of inputs, one after the other."""
+"""Consecutive texts as columns of inputs."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -9,10 +9,10 @@ from ..trace import Columns
 
 
 class Texts:
-    """Texts: their inputs in columns, and where each of them begins.
+    """Consecutive texts.
 
-    - ``items``: all inputs.
-    - ``begins``: the number of the first input of each text, and the number of all inputs.
+    - ``items``: all inputs, in columns.
+    - ``begins``: the index of the first input of each text, and the number of all inputs.
     """
 
     def __init__(self, items: Columns, begins: np.ndarray) -> None:
@@ -29,7 +29,7 @@ class Texts:
 
     @classmethod
     def of_items(cls, items: Columns) -> "Texts":
-        """Texts by the ends in their inputs."""
+        """Inputs, divided after each ``last``."""
         begins = np.append(0, np.flatnonzero(items[LAST]) + 1)
         size = len(items[LAST])
         return cls(items, begins if begins[-1] == size else np.append(begins, size))
@@ -47,7 +47,7 @@ class Texts:
         return Texts(part(self.items, slice(begins[0], begins[-1])), begins - begins[0])
 
     def number_at(self, item: int) -> int:
-        """The number of the text that has an input."""
+        """The index of the text that contains an input."""
         return int(np.searchsorted(self.begins, item, "right")) - 1
 
     def without_ends(self) -> "Texts":
@@ -61,7 +61,7 @@ def part(items: Columns, rows: slice) -> Columns:
 
 
 def joined(parts: Sequence[Columns]) -> Columns:
-    """Columns, one after the other."""
+    """Concatenate columns."""
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
@@ -71,13 +71,13 @@ def len_of(items: Columns) -> int:
 
 
 Cuts = Callable[[Columns], Sequence[int]]
-"""The numbers of inputs at which a text may be cut: from 0 to all of them."""
+"""Returns the indices at which a text may be cut, from 0 to its number of inputs."""
 
 
 def shorter(texts: list[Columns], cuts: Cuts, *, inside: bool) -> Iterator[list[Columns]]:
-    """The same without some texts, or without a part of a text; large parts first.
+    """Yield shorter variants: without a text, or without a part of a text, large parts first.
 
-    Only the beginning or the end of a text is left out, or with ``inside`` any part.
+    The part is the beginning or the end of a text, or with ``inside`` any part.
     """
     if len(texts) > 1:
         for number in range(len(texts)):

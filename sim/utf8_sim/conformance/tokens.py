@@ -6,7 +6,7 @@ from typing import Any
 from utf8_hdl import ErrorKind
 from utf8_hdl.profile import REPLACEMENT
 
-from ..shown import named
+from ..format import code_point_label
 from ..tools.words import plural
 from ..trace import Columns
 
@@ -14,7 +14,7 @@ Fields = Mapping[str, Any]
 """The fields of a token that a core has."""
 
 ERROR = -1
-"""An error among code points."""
+"""Stands for an error in a list of code points."""
 
 
 def rows_of(outputs: Columns) -> list[dict[str, int]]:
@@ -35,13 +35,13 @@ def values_of(tokens: Sequence[Fields]) -> list[int]:
 
 
 def show_fields(token: Fields, compared: Collection[str]) -> str:
-    """A token for humans, with some of its fields."""
+    """Format some fields of a token for a report."""
     value = token["code_point"]
     if "error" in compared and token["error"]:
         kind = f" {ErrorKind(token['kind']).label}" if "kind" in compared else ""
         words = f"error{kind}" + (f" with U+{value:04X}" if value != REPLACEMENT else "")
     else:
-        words = named(value)
+        words = code_point_label(value)
         if "error" not in compared and "kind" in compared and token["kind"]:
             words += f" {ErrorKind(token['kind']).label}"
     if "length" in compared:

@@ -8,8 +8,9 @@ import numpy as np
 from amaranth.hdl import ClockDomain, Module, Value
 from amaranth.sim import Simulator
 
+from ..golden.timing import longest_gap
 from ..trace import RESET, Pin, Trace
-from .engine import EndDetector, Engine, Plan
+from .engine import Engine, Plan
 
 
 class AmaranthEngine(Engine):
@@ -36,7 +37,7 @@ class _Simulated:
     """A design in Amaranth's simulator; reused, because creating it takes as long as ten runs."""
 
     def __init__(self, engine: Engine) -> None:
-        self._interface, self._timing = engine.interface, engine.timing
+        self._interface, self._longest_gap = engine.interface, longest_gap(engine.timing)
         i, o = engine.design.i, engine.design.o
         # Whole payloads instead of fields: the simulator is fast on signals, slow on slices.
         top, domain = Module(), ClockDomain("sync")
@@ -66,8 +67,8 @@ class _Simulated:
         sides = plan.gaps, plan.stalls, plan.resets, plan.idle_rows
         self._sides = zip(*(side.tolist() for side in sides), strict=True)
         self._cycles: list[tuple[Any, ...]] = []
-        # Cycles after the end of a short run are not simulated: this simulator is slow.
-        while len(self._cycles) < len(plan.gaps) and not self._ending.over:
+        # Cycles after the last output are not simulated: this simulator is slow.
+        while len(self._cycles) < len(plan.gaps) and self._quiet < self._longest_gap:
             self._simulator.advance()
         return self._trace()
 
@@ -81,7 +82,7 @@ class _Simulated:
         observed = ctx.tick().sample(*signals[4:]).__aiter__()
         before: tuple[Any, ...] = 0, 0, 0, 0
         offered = False
-        self._ending = EndDetector(self._timing)
+        self._quiet = 0  # cycles with a ready consumer, without an input and without an output
         while True:
             await ctx.delay(1e-9)  # until the next window
             payload, exact = next(self._payloads, None), self._plan.exact
@@ -96,14 +97,10 @@ class _Simulated:
                 _, _, *levels = await observed.__anext__()
                 self._cycles.append((*driven, *levels))
                 i_ready, o_valid = levels[:2]
+                is_active = reset or o_valid or exact or payload is not None
+                self._quiet = 0 if is_active else self._quiet + (not stall)
                 if exact or (offered and i_ready and not reset):
-                    payload = next(self._payloads, None)
-                if exact:
-                    offered = False
-                    continue
-                seen = reset, offered, i_ready, o_valid, not stall
-                self._ending.note(seen, payload is not None)
-                offered = offered and (reset or not i_ready)
+                    payload, offered = next(self._payloads, None), False
 
     def _trace(self) -> Trace:
         levels = dict(zip(self._signals, zip(*self._cycles, strict=True), strict=True))

@@ -6,7 +6,6 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache
 from importlib import metadata, resources
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -147,7 +146,7 @@ def cxxrtl_code(
     header = ports_header(interface, places, _cxxrtl_name)
     version = metadata.version(package)
     whole_key: list[str | bytes] = ["cxxrtl", *key, header, *macros, *COMMIT, UNSETTLED, version]
-    whole_key += _headers(Path(str(runtime)))
+    whole_key += contents(runtime)
     return CxxrtlCode(whole_key, write_all, [*macros, "-I", str(runtime)])
 
 
@@ -296,11 +295,6 @@ def _common_key(command: list[str]) -> list[str | bytes]:
     # platform.platform() would run `uname`, which PATH might find in the current folder.
     machine = sys.platform, platform.machine(), *platform.libc_ver()
     return [*contents(NATIVE), *OPTIONS, *command, version_of(*command), *machine]
-
-
-@cache
-def _headers(folder: Path) -> tuple[bytes, ...]:
-    return tuple(file.read_bytes() for file in sorted(folder.rglob("*.h")))
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""The base of the simulation engines, which run a stimulus on a design and record a trace."""
+"""The base class of the simulation engines, which run a stimulus and record a trace."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterator
@@ -17,12 +17,7 @@ from ..trace import RESET, Columns, Interface, Trace
 WATCHDOG = 96
 """Cycles without progress, while the consumer is ready, after which a design counts as hung."""
 
-BLOCK = 32
-"""Number of cycles in a block of a window. A run cannot end while each block accepts an input."""
-
-assert 2 * BLOCK <= WATCHDOG
-
-LEAST_WINDOW = 1024
+MIN_WINDOW = 1024
 """Minimum number of cycles in a window, if the engine's windows are longer."""
 
 IDLE_ROWS = 512
@@ -38,8 +33,8 @@ NATIVE = resources.files(__package__) / "native"
 class DesignError(Exception):
     """The design broke the stream protocol, so its simulation cannot continue.
 
-    It accepts no input for a long time although its consumer is ready, or it produces outputs
-    without end, or it drives X or Z.
+    It accepts no input for a long time while the consumer is ready, it produces outputs without
+    end, or it drives X or Z.
 
     Attributes
     ----------
@@ -64,45 +59,52 @@ class ModelError(DesignError):
     label = "GOLDEN MODEL"
 
 
-LOOKED_AT = RESET, "i.valid", "i.ready", "o.valid", "o.ready"
-"""Pins that determine the end of a run."""
-
-
 class EndDetector:
     """Detects the end of a run: all input is accepted and all output taken, or the design hangs.
 
     All output has been taken if none is valid for the longest possible gap while the consumer is
-    ready. If the run is ``over`` because the design hangs, ``hang`` is the reason. ``stuck`` counts
-    the cycles since the last accepted input in which progress was possible.
+    ready. If the run is ``over`` because the design hangs, ``hang`` is the reason.
     """
 
     def __init__(self, timing: Timing) -> None:
         self._longest_gap = longest_gap(timing)
-        self.restart()
+        # Cycles with a ready consumer: since an output was valid, and since an input was accepted.
+        self._quiet = self._stuck = 0
         self.over = False
         self.hang: str | None = None
 
-    def restart(self) -> None:
-        """Restart all counts: an input was accepted."""
-        self._quiet = self.stuck = 0
-
-    def note(self, levels: tuple[int, ...], more: bool) -> None:
-        """Process a cycle's values of :data:`LOOKED_AT`; ``more`` if input is left after it."""
-        reset, offered, i_ready, o_valid, o_ready = levels
-        if reset or (offered and i_ready):
-            self.restart()
-        elif o_ready and (offered or not more):
-            self._quiet = 0 if o_valid else self._quiet + 1
-            self.stuck += 1
-        if not more and self._quiet >= self._longest_gap:
-            self.over = True
-        elif self.stuck > WATCHDOG:
-            self.over = True
+    def length(self, trace: Trace, more: bool) -> int:
+        """The number of cycles of a window that belong to the run; ``more`` if inputs are left."""
+        is_accepted, o_valid = trace.is_accepted, trace["o.valid"].view(bool)
+        last_accepted = np.flatnonzero(is_accepted)[-1:].tolist()
+        inputs_end = len(trace) if more else (last_accepted or [0])[0]
+        is_offered = trace["i.valid"].view(bool).copy()
+        is_offered[inputs_end:] = True
+        restarts = is_accepted | trace[RESET].view(bool)
+        counts = trace["o.ready"].view(bool) & is_offered & ~restarts
+        stuck = _counts_since(restarts, counts, self._stuck)
+        is_end = np.zeros_like(restarts)
+        if not more:
+            quiet = _counts_since(restarts | (o_valid & counts), counts, self._quiet)
+            is_end[inputs_end:] = quiet[inputs_end:] >= self._longest_gap
+            self._quiet = int(quiet[-1])
+        self._stuck = int(stuck[-1])
+        is_over = is_end | (stuck > WATCHDOG)
+        cycle = int(is_over.argmax())
+        self.over = bool(is_over[cycle])
+        if self.over and not is_end[cycle]:
             self.hang = (
                 f"no input was accepted in {WATCHDOG} cycles with a ready consumer"
-                if more
+                if cycle < inputs_end
                 else f"output is still produced {WATCHDOG} cycles after the last input"
             )
+        return cycle + 1 if self.over else len(trace)
+
+
+def _counts_since(events: np.ndarray, counts: np.ndarray, before: int) -> np.ndarray:
+    """For each cycle, how many cycles count since the last event; ``before`` if none precede."""
+    total = np.cumsum(counts, dtype=np.int32)
+    return total - np.maximum.accumulate(np.where(events, total, np.int32(-before)))
 
 
 class Plan(NamedTuple):
@@ -194,7 +196,7 @@ class Engine(Subject, ABC):
             cycle += cycles
             inputs.drop(int(np.count_nonzero(trace.is_accepted)))
             more = any(map(len, inputs.upcoming(1).values()))
-            yield trace[: self._end(ending, trace, more)]
+            yield trace[: ending.length(trace, more)]
         if ending.hang:
             raise HangError(ending.hang)
 
@@ -225,7 +227,7 @@ class Engine(Subject, ABC):
         Many look like valid inputs; a design must ignore them all.
         """
         generator = np.random.default_rng(0)
-        pieces = self.component.hostile(self.design, generator)
+        pieces = self.component.fuzz(self.design, generator)
         hostile = next(items for items in self.items(Stimulus(pieces)) if len(items[LAST]))
         return {
             pin.name: np.concatenate(
@@ -236,42 +238,9 @@ class Engine(Subject, ABC):
 
     def _window_for(self, inputs: "_Inputs") -> int:
         """Number of cycles in a window of a run with these inputs."""
-        most = max(self.window // len(self.interface.inputs[0].parts), LEAST_WINDOW)
+        most = max(self.window // len(self.interface.inputs[0].parts), MIN_WINDOW)
         few = len(inputs.upcoming(most)[LAST])
-        return min(self.window, most, max(2 * few, LEAST_WINDOW))
-
-    @staticmethod
-    def _end(ending: EndDetector, trace: Trace, more: bool) -> int:
-        """The number of cycles that belong to the run. It only examines cycles that may end it."""
-        is_accepted = trace.is_accepted
-        restarts = is_accepted | trace[RESET].view(bool)
-        blocks = np.arange(0, len(trace), BLOCK)
-        accepts = np.logical_or.reduceat(is_accepted, blocks)
-        # A run cannot end in a block that accepts an input if the blocks before and after it accept
-        # one, too. All counts that matter later then begin in the next block.
-        accepts = np.concatenate([[ending.stuck <= BLOCK], accepts, [False]])
-        is_looked_at = ~(accepts[:-2] & accepts[1:-1] & accepts[2:])
-        stretch = np.cumsum(np.append(False, is_looked_at[1:] & ~is_looked_at[:-1]))
-
-        last_accepted = np.flatnonzero(is_accepted)[-1:].tolist()
-        # If no input is left, the last one was accepted in this window or earlier.
-        none_left_from = len(trace) if more else (last_accepted or [0])[0]
-        offered = trace["i.valid"].view(bool) | (np.arange(len(trace)) >= none_left_from)
-        counts = restarts | (trace["o.ready"].view(bool) & offered)
-        cycles = np.flatnonzero(counts & np.repeat(is_looked_at, BLOCK)[: len(trace)])
-        pins = (trace[name].take(cycles).tolist() for name in LOOKED_AT)
-        before = 0
-        stretches = stretch.take(cycles // BLOCK).tolist()
-        for cycle, now, levels in zip(
-            cycles.tolist(), stretches, zip(*pins, strict=True), strict=True
-        ):
-            if now != before:
-                ending.restart()
-                before = now
-            ending.note(levels, cycle < none_left_from)
-            if ending.over:
-                return cycle + 1
-        return len(trace)
+        return min(self.window, most, max(2 * few, MIN_WINDOW))
 
 
 class _Inputs:

@@ -176,8 +176,8 @@ class _Interpreted:
         """Raise an error for X and Z; replace them with zero in don't cares."""
         printed = self._bench.printed
         if len(levels) != len(printed):
-            said = b" ".join(levels).decode(errors="replace") or "none"
-            raise ToolError(f"vvp stopped in cycle {cycle}; its output: {said}")
+            message = b" ".join(levels).decode(errors="replace") or "none"
+            raise ToolError(f"vvp stopped in cycle {cycle}; its output: {message}")
         is_idle = levels[self._bench.valid] == b"0"
         for number, (place, level) in enumerate(zip(printed, levels, strict=True)):
             if set(level.lower()) & set(b"xz"):

@@ -1,4 +1,4 @@
-"""A compiled core that is not ours, in a process of its own: it may crash, stop or never end."""
+"""Run a compiled external core in its own process, because it may crash, exit or hang."""
 
 import os
 import pickle
@@ -15,11 +15,11 @@ import numpy as np
 from ..tools.errors import ToolError
 from ..tools.programs import started, time_limit
 from ..trace import RESET, Columns, Interface, Trace
-from . import served
+from . import isolated_server
 from .engine import Plan
 
 SECONDS = 60.0
-"""Time limit of a window. No core needs it that settles in every cycle."""
+"""Time limit of a window in seconds; only an endless loop in the core exceeds it."""
 
 
 def window_limit(process: subprocess.Popen[bytes], cycles: int) -> AbstractContextManager[None]:
@@ -30,7 +30,7 @@ def window_limit(process: subprocess.Popen[bytes], cycles: int) -> AbstractConte
 @contextmanager
 def isolated(library: Path, interface: Interface) -> Iterator["Isolated"]:
     """A simulation of a design in a shared library, at its first cycle after reset."""
-    command = [sys.executable, "-I", "-S", served.__file__, str(library)]
+    command = [sys.executable, "-I", "-S", isolated_server.__file__, str(library)]
     with tempfile.TemporaryFile(buffering=0) as printed:
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": printed}
         # A core may read files of the current folder.
@@ -39,7 +39,7 @@ def isolated(library: Path, interface: Interface) -> Iterator["Isolated"]:
 
 
 class Isolated:
-    """A design in a process of its own; see :mod:`.served`."""
+    """A design in its own process; see :mod:`.isolated_server`."""
 
     def __init__(
         self, process: subprocess.Popen[bytes], printed: Any, interface: Interface
@@ -86,11 +86,11 @@ class Isolated:
         try:
             replies: list[bytes] = pickle.load(output)
         except EOFError:
-            raise ToolError(f"the core ended its simulation: {self._last_words()}") from None
+            raise ToolError(f"the core ended its simulation: {self._end_message()}") from None
         return replies
 
-    def _last_words(self) -> str:
-        """What the core's process printed about its end, or its exit status."""
+    def _end_message(self) -> str:
+        """The error that the process printed, or its exit status."""
         self._process.communicate()  # waits, and closes the pipes
         self._printed.seek(0, os.SEEK_SET)
         lines = self._printed.read().decode(errors="replace").splitlines()

@@ -45,8 +45,8 @@ def axi_places(design: Any, interface: Interface) -> list[Place]:
         source = payloads.get(pin, pin.name)
         own = [part for part in parts if part.source == source]
         for number, (lowest, width) in enumerate(pin.parts):
-            there = next(part for part in own if lowest in part.bits)
-            more = there.width - len(there.bits) if lowest + width == there.bits.stop else 0
-            begin = there.lowest + lowest - there.bits.start
-            places.append(Place(pin, number, there.port, begin, width + more))
+            found = next(part for part in own if lowest in part.bits)
+            more = found.width - len(found.bits) if lowest + width == found.bits.stop else 0
+            begin = found.lowest + lowest - found.bits.start
+            places.append(Place(pin, number, found.port, begin, width + more))
     return places

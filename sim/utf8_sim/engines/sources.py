@@ -1,4 +1,4 @@
-"""The source files of a core that is not ours, for any simulator."""
+"""The source files of an external core, for any simulator."""
 
 import re
 from collections.abc import Sequence
@@ -12,12 +12,12 @@ from ..tools.files import refusing
 from ..tools.programs import need, run_tool
 
 INCLUDED = ".v", ".sv", ".vh", ".svh", ".h", ".inc", ".mem", ".hex"
-"""Endings of the files that a source file may include, if they are in its folder."""
+"""Suffixes of the files in its folder that a source file may include."""
 
 VHDL = ".vhd", ".vhdl"
 
 SYSTEM_VERILOG = rb"\b(logic|always_ff|always_comb|typedef|package|import|enum|struct)\b"
-"""Words by which a file ``.v`` is in SystemVerilog. Verilog may use its other words as names."""
+"""Keywords that show that a ``.v`` file is SystemVerilog; Verilog may use others as names."""
 
 
 class Sources:
@@ -31,7 +31,7 @@ class Sources:
     def __init__(self, files: Sequence[str], top: str, module: str) -> None:
         self.top, self.module = top, module
         self._paths = [Path(name) for name in files]
-        # A tool may see only its own folder, so each folder of sources is copied into it.
+        # A tool may have no access to other folders, so the sources are copied to its folder.
         self._copies: dict[str, bytes] = {}
         self._compiled: list[str] = []
         folders = {path.parent: f"source{n}" for n, path in enumerate(self._paths)}
@@ -94,8 +94,8 @@ class Sources:
 def refuse_old_ghdl(verilog: str) -> None:
     """Raise `NotInstalled` if GHDL translated a core wrongly, as versions before 3 do.
 
-    They lose the choice ``others`` of a case, and write a constant of many bits as a string. The
-    only right case without a default is the one of a multiplexer, which has every choice.
+    They lose the choice ``others`` of a case, and write a constant of many bits as a string. Only
+    the case of a multiplexer, which has every choice, needs no default.
     """
     cases = re.findall(r"\bcase \(.*?\bendcase", verilog, re.DOTALL)
     has_lost_choice = any("default:" not in case and "'b00:" not in case for case in cases)

@@ -1,4 +1,4 @@
-"""The engine for Verilog that is not ours: Yosys from PyPI reads it, CXXRTL compiles it."""
+"""The engine for external cores: Yosys from PyPI reads the Verilog, CXXRTL compiles it."""
 
 from pathlib import Path
 from typing import Any

@@ -51,12 +51,12 @@ def shortest_form(value):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def byte_of(value, length, place):  # type: ignore[no-untyped-def]
-    """Byte ``place`` of a value encoded in ``length`` bytes, which may be overlong."""
+def byte_of(value, length, index):  # type: ignore[no-untyped-def]
+    """Byte ``index`` of a value encoded in ``length`` bytes, which may be overlong."""
     if length == 1:
         return value
-    bits = value >> 6 * (length - 1 - place) & 0x3F
-    if place:
+    bits = value >> 6 * (length - 1 - index) & 0x3F
+    if index:
         return 0x80 | bits
     return 0xFF << 8 - length & 0xFF | bits
 
@@ -78,10 +78,10 @@ def encode_values(rules, values, last, encoded):  # type: ignore[no-untyped-def]
         refused = kind_of(values[item], rules) != NONE
         value = REPLACEMENT if refused else values[item]
         length = shortest_form(value)
-        for place in range(length):
-            encoded.data[count] = byte_of(value, length, place)
+        for index in range(length):
+            encoded.data[count] = byte_of(value, length, index)
             encoded.error[count] = 1 if refused else 0
-            encoded.last[count] = last[item] if place == length - 1 else 0
+            encoded.last[count] = last[item] if index == length - 1 else 0
             encoded.brought_by[count] = item
             count += 1
     return count
@@ -99,23 +99,15 @@ class EncoderModel:
         given = integers(items["i.code_point"]), integers(items["i.last"])
         count = encode_values.run(len(begins), self._rules, *given, encoded)
         encoded = Encoded(*(column[:count] for column in encoded))
-        columns = {f"o.{name}": getattr(encoded, name).astype(np.uint8) for name in FIELDS}
+        fields = {"data": encoded.data, "error": encoded.error, "last": encoded.last}
+        columns = {f"o.{name}": column.astype(np.uint8) for name, column in fields.items()}
         return Outputs(columns, encoded.brought_by, np.zeros(count, dtype=np.int64))
-
-
-FIELDS = "data", "error", "last"
 
 
 def encode_as(value: int, length: int | None = None) -> bytes:
     """Encode a value in ``length`` bytes, possibly overlong; by default, in its shortest form."""
     length = length or shortest_form(value)
-    return bytes(byte_of(value, length, place) for place in range(length))
-
-
-def encode_character(value: int, profile: Profile = UNICODE) -> tuple[bytes, bool]:
-    """The bytes of a value, and True if the encoder replaces the value with U+FFFD."""
-    refused = kind_of(value, Rules.of(profile)) != NONE
-    return encode_as(REPLACEMENT if refused else value), refused
+    return bytes(byte_of(value, length, index) for index in range(length))
 
 
 def encode(text: Iterable[int], profile: Profile = UNICODE) -> bytes:
@@ -146,6 +138,7 @@ def encode(text: Iterable[int], profile: Profile = UNICODE) -> bytes:
     >>> encode([0x20AC, 0xD800]).hex(" ")
     'e2 82 ac ef bf bd'
     """
-    checked_profile(profile)
+    rules = Rules.of(checked_profile(profile))
     values = checked_values("code point", text)
-    return b"".join(encode_character(value, profile)[0] for value in values)
+    characters = (value if kind_of(value, rules) == NONE else REPLACEMENT for value in values)
+    return b"".join(map(encode_as, characters))

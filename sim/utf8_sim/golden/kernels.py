@@ -47,18 +47,15 @@ class Kernel:
 
         A kernel whose source is not in a file is never compiled, because it could not be cached.
         """
-        if _is_worth_compiling(steps) and Path(self.function.__code__.co_filename).is_file():
-            return self.compiled(*arguments)
+        count_steps(steps)
+        is_compiled = is_compiled_after(_counted["steps"])
+        if is_compiled and Path(self.function.__code__.co_filename).is_file():
+            return _compiled(self)(*arguments)
         lists = tuple(map(_as_lists, arguments))
         result = self.function(*lists)
         for array, changed in zip(arguments, lists, strict=True):
             _copy_back(array, changed)
         return result
-
-    @property
-    def compiled(self) -> Callable[..., Any]:
-        """The compiled function. Its first call loads it from the cache, or compiles it."""
-        return _compiled(self)
 
 
 kernel = Kernel
@@ -73,14 +70,9 @@ def numba_version() -> str:
 _counted = {"steps": 0}
 
 
-def expect(steps: int) -> None:
+def count_steps(steps: int) -> None:
     """Count steps that this process is about to run."""
     _counted["steps"] += steps
-
-
-def _is_worth_compiling(steps: int) -> bool:
-    expect(steps)
-    return is_compiled_after(_counted["steps"])
 
 
 def is_compiled_after(steps: int) -> bool:
@@ -90,8 +82,8 @@ def is_compiled_after(steps: int) -> bool:
     return is_long and wish != "never" and bool(numba_version())
 
 
-def described(steps: int) -> str:
-    """Describe how the golden model runs this number of steps."""
+def execution_mode(steps: int) -> str:
+    """How the golden model runs this number of steps, for a report."""
     if is_compiled_after(steps):
         return f"compiled by numba {numba_version()}"
     if steps > INTERPRETED and not numba_version():
@@ -103,6 +95,7 @@ def described(steps: int) -> str:
 
 @cache
 def _compiled(a_kernel: Kernel) -> Callable[..., Any]:
+    """The compiled function. Its first call loads it from the cache, or compiles it."""
     import numba  # noqa: PLC0415  # slow to import, and optional
 
     numba.config.CACHE_DIR = str(_cache_folder())  # type: ignore[attr-defined]

@@ -1,6 +1,6 @@
 """The golden model of every pin in every cycle: the outputs and their timing."""
 
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -60,17 +60,17 @@ class Model:
         """
         is_accepted, reset = trace.is_accepted, trace[RESET]
         resets = np.cumsum(np.append(self._was_reset, reset != 0))
-        lives = resets[:-1].compress(is_accepted)
-        self._was_reset = bool(resets[-1] > (lives[-1] if len(lives) else 0))
-        outputs = self._transducer.feed(trace.accepted(), np.diff(lives, prepend=0) > 0)
+        split_at_resets = resets[:-1].compress(is_accepted)
+        self._was_reset = bool(resets[-1] > (split_at_resets[-1] if len(split_at_resets) else 0))
+        outputs = self._transducer.feed(trace.accepted(), np.diff(split_at_resets, prepend=0) > 0)
 
         rows = self._queue_with(outputs)
-        first = np.cumsum(np.bincount(outputs.brought_by, minlength=len(lives)))
+        first = np.cumsum(np.bincount(outputs.brought_by, minlength=len(split_at_resets)))
         before = self._queue.shape[1]
         queue = Queue(np.append(0, first) + before, *rows)
         given = (reset, is_accepted, trace["o.ready"], trace.is_taken)
-        told = (np.empty(len(trace), dtype=np.int64) for _ in range(3))
-        cycles = Cycles(*(column.astype(np.int64) for column in given), *told)
+        results = (np.empty(len(trace), dtype=np.int64) for _ in range(3))
+        cycles = Cycles(*(column.astype(np.int64) for column in given), *results)
         departed = self._timing.kernel.run(len(trace), self._timing, self._state, cycles, queue)
         self._queue = rows[:, departed:].copy()
 
@@ -98,14 +98,3 @@ def feed_all(transducer: Transducer, items: Columns) -> Columns:
     """The outputs of inputs without a reset between them."""
     count = len(next(iter(items.values())))
     return transducer.feed(items, np.zeros(count, dtype=bool)).columns
-
-
-def feed_one(transducer: Transducer, interface: Interface, levels: list[Any]) -> list[list[Any]]:
-    """The payloads that an input produces; ``levels`` are the values of its fields."""
-    items: Columns = {
-        pin.name: np.array([level], dtype=pin.dtype)
-        for pin, level in zip(interface.inputs, levels, strict=True)
-    }
-    columns = feed_all(transducer, items)
-    rows = zip(*(columns[pin.name].tolist() for pin in interface.outputs), strict=True)
-    return [list(row) for row in rows]

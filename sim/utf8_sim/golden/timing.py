@@ -115,9 +115,9 @@ def elastic(timing, state, cycles, queue):  # type: ignore[no-untyped-def]
         departed = min(departed + cycles.taken[now], known)
         if cycles.reset[now]:
             departed = known
-            for place in range(ENTERED + timing.latency_of_state):
-                if place != TIME:
-                    state[place] = 0
+            for index in range(ENTERED + timing.latency_of_state):
+                if index != TIME:
+                    state[index] = 0
     return departed
 
 
@@ -130,9 +130,9 @@ def _at_pins(queue, departed, known, time):  # type: ignore[no-untyped-def]
 @kernel
 def _through(state, first, stages, entering):  # type: ignore[no-untyped-def]
     """Shift a value into the first of the stages; return the value shifted out of the last."""
-    for place in range(first, first + stages):
-        leaving = state[place]
-        state[place] = entering
+    for index in range(first, first + stages):
+        leaving = state[index]
+        state[index] = entering
         entering = leaving
     return entering
 
@@ -140,9 +140,9 @@ def _through(state, first, stages, entering):  # type: ignore[no-untyped-def]
 @kernel
 def _grow_older(state, first, stages):  # type: ignore[no-untyped-def]
     """Increment the ages of the inputs in the stages."""
-    for place in range(first, first + stages):
-        if state[place]:
-            state[place] += 1
+    for index in range(first, first + stages):
+        if state[index]:
+            state[index] += 1
 
 
 class Compact(NamedTuple):
@@ -247,8 +247,8 @@ def serial(timing, state, cycles, queue):  # type: ignore[no-untyped-def]
         departed = min(departed + cycles.taken[now], known)
         if cycles.reset[now]:
             departed = arrived = known
-            for place in range(len(state)):
-                state[place] = 0
+            for index in range(len(state)):
+                state[index] = 0
     state[BUFFERED] = arrived - departed
     return departed
 
@@ -339,14 +339,9 @@ class Packing(NamedTuple):
         return self.stages + 2
 
     @property
-    def latency_of_full(self) -> int:
-        """Cycles from the input that fills an output."""
-        return self.latency_of_cut + self.waits
-
-    @property
     def latency(self) -> int:
         """Cycles from the last input of a text to its last output."""
-        return self.latency_of_full + 1
+        return self.stages + 3 + self.waits
 
     @property
     def kernel(self) -> Kernel:
@@ -384,15 +379,15 @@ def packing(timing, state, cycles, queue):  # type: ignore[no-untyped-def]
         if accepted:
             item += 1
             while known < queue.first[item]:
-                behind = waits * (1 - queue.cut[known]) + queue.ends[known]
-                queue.due[known] = cycle + behind + timing.stages + 2
+                delay = waits * (1 - queue.cut[known]) + queue.ends[known]
+                queue.due[known] = cycle + delay + timing.stages + 2
                 known += 1
         departed = min(departed + cycles.taken[now], known)
         state[CYCLE] += 1
         if cycles.reset[now]:
             departed = given = known
-            for place in range(len(state)):
-                state[place] = 0
+            for index in range(len(state)):
+                state[index] = 0
     return departed
 
 

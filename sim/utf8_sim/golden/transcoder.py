@@ -2,7 +2,7 @@
 
 A *reader* finds the code points of a text, with U+FFFD for each error. Each code point belongs to
 the input unit with which it ends. A *writer* produces its output units, which belong to the same
-input unit and are packed into dense beats. ``place`` is the index of an input unit in its beat; it
+input unit and are packed into dense beats. ``index`` is the index of an input unit in its beat; it
 is negative for units of the previous beat.
 
 The output units of a beat are complete only if it has ``last``, or when the next beat of its text
@@ -60,7 +60,7 @@ BIG_ENDIAN = EncodingScheme.UTF_16BE, EncodingScheme.UTF_32BE
 class Forms(NamedTuple):
     """The parameters of a transcoder, as numbers.
 
-    ``places`` is the number of units in an input beat. ``early_high`` is 1 if a code point that
+    ``beat_units`` is the number of units in an input beat. ``early_high`` is 1 if a code point that
     becomes a surrogate pair has at least two input units; its high surrogate then belongs to the
     unit before its last. ``out_lanes`` is the maximum number of output bytes for an input beat.
     """
@@ -69,7 +69,7 @@ class Forms(NamedTuple):
     to_unit: int
     from_big_endian: int
     to_big_endian: int
-    places: int
+    beat_units: int
     strip_bom: int
     early_high: int
     out_lanes: int
@@ -78,17 +78,17 @@ class Forms(NamedTuple):
     def of(cls, design: Any) -> "Forms":
         """The parameters of a design, from its attributes."""
         from_unit, to_unit = UNIT_BYTES[design.source], UNIT_BYTES[design.target]
-        places = design.lanes // from_unit
+        beat_units = design.lanes // from_unit
         early_high = to_unit == UTF_16 and from_unit != UTF_32
         return cls(
             from_unit,
             to_unit,
             int(design.source in BIG_ENDIAN),
             int(design.target in BIG_ENDIAN),
-            places,
+            beat_units,
             int(design.strip_bom),
             int(early_high),
-            places * (2 if early_high else 4),
+            beat_units * (2 if early_high else 4),
         )
 
 
@@ -108,7 +108,7 @@ class State(NamedTuple):
 
 
 FOUND_SIZE = 4
-PLACE, VALUE, ERROR, SIZE = range(FOUND_SIZE)
+INDEX, VALUE, ERROR, SIZE = range(FOUND_SIZE)
 FOUND_ARRAY_SIZE = 2 * FOUND_SIZE
 """Length of the array for the code points that a unit produces, at most two. Each code point has
 the index of the unit with which it ends; its value, U+FFFD for an error; the kind of error, or 0;
@@ -124,18 +124,18 @@ first error, or 0, and the unit with which it begins; the number of errors so fa
 def transcode(forms, rules, state, begins, data, keep, last, dense):  # type: ignore[no-untyped-def]
     """Fill in the dense beats; return their number."""
     count = 0
-    lanes = forms.places * forms.from_unit
+    lanes = forms.beat_units * forms.from_unit
     for beat in range(len(last)):
         if begins[beat]:
             state.decoder[PENDING] = 0
             _begin_text(state)
         state.text[IS_BEFORE] = 1
-        for place in range(forms.places + last[beat]):
-            found = _read(forms, rules, state, data, keep, beat * lanes, place)
+        for index in range(forms.beat_units + last[beat]):
+            found = _read(forms, rules, state, data, keep, beat * lanes, index)
             for at in range(0, found * FOUND_SIZE, FOUND_SIZE):
                 count = _write(forms, state, at, dense, count, beat)
         count = _reach(forms, state, dense, count, beat, 0)
-        state.text[UNITS_BEFORE] += forms.places
+        state.text[UNITS_BEFORE] += forms.beat_units
         if last[beat]:
             count = _end_of_beat(forms, state, dense, count, beat, 0)
             emit(state.buffer, state.text[FILLED], forms.out_lanes, 1, dense, count)
@@ -170,32 +170,32 @@ def _end_of_beat(forms, state, dense, count, beat, cut):  # type: ignore[no-unty
 
 
 @kernel
-def _read(forms, rules, state, data, keep, begin, place):  # type: ignore[no-untyped-def]
+def _read(forms, rules, state, data, keep, begin, index):  # type: ignore[no-untyped-def]
     """Read a unit; return the number of code points that it produces.
 
     A unit after the last one of a beat ends the text.
     """
     size = forms.from_unit
     kept, unit = 0, 0
-    if place < forms.places:
+    if index < forms.beat_units:
         for byte in range(size):
-            at = begin + place * size
+            at = begin + index * size
             kept += keep[at + byte]
             unit = unit << 8 | data[at + (byte if forms.from_big_endian else size - 1 - byte)]
     if size == UTF_8:
-        return _read_8(rules, state, place, unit, kept)
+        return _read_8(rules, state, index, unit, kept)
     if size == UTF_16:
-        return _read_16(rules, state, place, unit, kept)
+        return _read_16(rules, state, index, unit, kept)
     if kept == size:
-        return _check(rules, state, 0, place, unit, 1)
-    return _found(state, 0, place, REPLACEMENT, TRUNCATED, 1) if kept else 0
+        return _check(rules, state, 0, index, unit, 1)
+    return _found(state, 0, index, REPLACEMENT, TRUNCATED, 1) if kept else 0
 
 
 @kernel
-def _found(state, number, place, value, error, size):  # type: ignore[no-untyped-def]
+def _found(state, number, index, value, error, size):  # type: ignore[no-untyped-def]
     """Record a code point; return the number recorded."""
     at = number * FOUND_SIZE
-    state.found[at + PLACE] = place
+    state.found[at + INDEX] = index
     state.found[at + VALUE] = value
     state.found[at + ERROR] = error
     state.found[at + SIZE] = size
@@ -203,18 +203,18 @@ def _found(state, number, place, value, error, size):  # type: ignore[no-untyped
 
 
 @kernel
-def _check(rules, state, number, place, value, size):  # type: ignore[no-untyped-def]
+def _check(rules, state, number, index, value, size):  # type: ignore[no-untyped-def]
     """Record a value of ``size`` units; it is an error if it is not a character."""
     kind = kind_of(value, rules)
-    return _found(state, number, place, value if kind == NONE else REPLACEMENT, kind, size)
+    return _found(state, number, index, value if kind == NONE else REPLACEMENT, kind, size)
 
 
 @kernel
-def _read_8(rules, state, place, byte, kept):  # type: ignore[no-untyped-def]
+def _read_8(rules, state, index, byte, kept):  # type: ignore[no-untyped-def]
     """Read UTF-8: a unit is a lane."""
     decode_lane(state.decoder, byte if kept else 0, kept, rules, state.two)
     number = 0
-    for where, token in ((place - 1, CUT), (place, OWN)):
+    for where, token in ((index - 1, CUT), (index, OWN)):
         if state.two[token + LENGTH]:
             value, kind = state.two[token + CODE_POINT], state.two[token + KIND]
             number = _found(state, number, where, value, kind, state.two[token + LENGTH])
@@ -222,7 +222,7 @@ def _read_8(rules, state, place, byte, kept):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _read_16(rules, state, place, unit, kept):  # type: ignore[no-untyped-def]
+def _read_16(rules, state, index, unit, kept):  # type: ignore[no-untyped-def]
     """Read UTF-16. A unit with a single byte is an error."""
     high, number = state.text[UNPAIRED], 0
     state.text[UNPAIRED] = 0
@@ -230,27 +230,27 @@ def _read_16(rules, state, place, unit, kept):  # type: ignore[no-untyped-def]
         # An unpaired high surrogate before it is part of this error, unless the profile allows it.
         size = 2 if high else 1
         if high and rules.accept_surrogates:
-            number, size = _check(rules, state, number, place - 1, high, 1), 1
-        return _found(state, number, place, REPLACEMENT, TRUNCATED, size)
+            number, size = _check(rules, state, number, index - 1, high, 1), 1
+        return _found(state, number, index, REPLACEMENT, TRUNCATED, size)
     if kept and high and FIRST_LOW <= unit <= LAST_LOW:
         value = FIRST_OF_PAIRS + (high - FIRST_HIGH << 10) + unit - FIRST_LOW
-        return _check(rules, state, number, place, value, 2)
+        return _check(rules, state, number, index, value, 2)
     if high:
-        number = _check(rules, state, number, place - 1, high, 1)
+        number = _check(rules, state, number, index - 1, high, 1)
     if kept and FIRST_HIGH <= unit <= LAST_HIGH:
         state.text[UNPAIRED] = unit
     elif kept:
-        number = _check(rules, state, number, place, unit, 1)
+        number = _check(rules, state, number, index, unit, 1)
     return number
 
 
 @kernel
-def _reach(forms, state, dense, count, beat, place):  # type: ignore[no-untyped-def]
+def _reach(forms, state, dense, count, beat, index):  # type: ignore[no-untyped-def]
     """Prepare for an output unit: if it is the first of this beat, the previous beat is complete.
 
     Returns the number of beats emitted so far.
     """
-    if state.text[IS_BEFORE] and place >= 0:
+    if state.text[IS_BEFORE] and index >= 0:
         state.text[IS_BEFORE] = 0
         return _end_of_beat(forms, state, dense, count, beat, 1)
     return count
@@ -259,22 +259,22 @@ def _reach(forms, state, dense, count, beat, place):  # type: ignore[no-untyped-
 @kernel
 def _write(forms, state, at, dense, count, beat):  # type: ignore[no-untyped-def]
     """Put the units of a code point into the buffer; return the number of beats emitted so far."""
-    place, value = state.found[at + PLACE], state.found[at + VALUE]
+    index, value = state.found[at + INDEX], state.found[at + VALUE]
     if state.found[at + ERROR] != NONE:
         if state.text[FIRST_KIND] == NONE:
             state.text[FIRST_KIND] = state.found[at + ERROR]
-            state.text[FIRST_UNIT] = state.text[UNITS_BEFORE] + place + 1 - state.found[at + SIZE]
+            state.text[FIRST_UNIT] = state.text[UNITS_BEFORE] + index + 1 - state.found[at + SIZE]
         state.text[ERRORS] += 1
     units_of_bom = 3 if forms.from_unit == UTF_8 else 1
-    is_first = state.text[UNITS_BEFORE] + place + 1 == units_of_bom
+    is_first = state.text[UNITS_BEFORE] + index + 1 == units_of_bom
     if forms.strip_bom and value == BOM and is_first:
         return count
     if forms.to_unit == UTF_16 and value >= FIRST_OF_PAIRS:
         bits = value - FIRST_OF_PAIRS
-        count = _reach(forms, state, dense, count, beat, place - forms.early_high)
+        count = _reach(forms, state, dense, count, beat, index - forms.early_high)
         _put_unit(forms, state, FIRST_HIGH + (bits >> 10))
         value = FIRST_LOW + (bits & 0x3FF)
-    count = _reach(forms, state, dense, count, beat, place)
+    count = _reach(forms, state, dense, count, beat, index)
     if forms.to_unit == UTF_8:
         length = shortest_form(value)
         for number in range(length):

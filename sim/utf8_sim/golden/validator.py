@@ -5,16 +5,7 @@ import numpy as np
 from utf8_hdl import Profile
 
 from ..trace import Columns
-from .decoder import (
-    CUT,
-    KIND,
-    LENGTH,
-    NONE,
-    OWN,
-    PENDING,
-    Reader,
-    decode_lane,
-)
+from .decoder import CUT, KIND, LENGTH, NONE, OWN, PENDING, Reader, decode_lane
 from .kernels import integers, kernel
 from .model import Outputs, one_for_one
 

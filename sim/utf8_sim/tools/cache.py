@@ -89,7 +89,7 @@ def _clear(folder: Path) -> None:
 
 
 @contextmanager
-def taking_turns(name: str) -> Iterator[None]:
+def process_lock(name: str) -> Iterator[None]:
     """Run the block in one process at a time, among processes that share the caches of tools.
 
     An empty lock file with this name remains beside these caches.
@@ -153,8 +153,8 @@ def _building_in(folder: Path) -> Iterator[Path]:
     try:
         yield folder
     except OSError as error:
-        place = error.filename or folder
-        raise ToolError(f"cannot build in {str(place)!r}: {error.strerror}") from error
+        path = error.filename or folder
+        raise ToolError(f"cannot build in {str(path)!r}: {error.strerror}") from error
 
 
 def _check_private(folder: Path) -> None:

@@ -24,7 +24,7 @@ from urllib.parse import urlsplit
 
 from .cores import PRELOAD, Item, Result
 from .errors import ToolError
-from .interrupts import interrupts_later
+from .interrupts import defer_interrupts
 from .programs import stay_in_group
 from .versions import check_versions, versions
 from .yowasp import need_packages
@@ -95,7 +95,7 @@ class Cluster:
                 )
 
     def __exit__(self, *_error: object) -> None:
-        with interrupts_later():
+        with defer_interrupts():
             self._context.close()
 
     def __str__(self) -> str:
@@ -139,7 +139,7 @@ class Cluster:
                 raise
             raise ToolError(f"the Dask scheduler at {self.address!r} is gone: {error}") from error
         finally:
-            with interrupts_later(), suppress(Exception):  # the scheduler may be gone
+            with defer_interrupts(), suppress(Exception):  # the scheduler may be gone
                 self._client.cancel([*running], force=True)
 
     def _failure(self, error: Exception, running: Mapping[Any, object]) -> Exception:

@@ -19,7 +19,7 @@ from typing import Any, Protocol, TypeVar
 from .cache import prepare_cache
 from .errors import ToolError
 from .files import temporary_folder
-from .interrupts import interrupts_later, interrupts_not_inherited
+from .interrupts import defer_interrupts, interrupts_not_inherited
 from .programs import stay_in_group
 
 Item = TypeVar("Item")
@@ -105,7 +105,7 @@ def on_all_cores(
             "a worker process died (killed, or not enough memory): run the same command again"
         ) from error
     finally:
-        with interrupts_later():
+        with defer_interrupts():
             hold_alive.close()
             pool.shutdown(cancel_futures=True)
             alive.close()
@@ -117,7 +117,7 @@ def _starting() -> Iterator[None]:
     """In the block, started processes ignore signals, and do not import from the current folder."""
     with interrupts_not_inherited():
         if sys.version_info < (3, 11) or sys.flags.ignore_environment:
-            with _elsewhere():
+            with _in_root_folder():
                 yield
             return
         before = os.environ.get(SAFE_PATH)
@@ -132,7 +132,7 @@ def _starting() -> Iterator[None]:
 
 
 @contextmanager
-def _elsewhere() -> Iterator[None]:
+def _in_root_folder() -> Iterator[None]:
     """Change the current folder in the block, for all threads, where `SAFE_PATH` has no effect."""
     here = os.open(".", os.O_RDONLY)
     os.chdir("/")

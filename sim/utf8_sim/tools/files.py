@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, TextIO, cast
 
 from .errors import UsageError
-from .interrupts import interrupts_later
+from .interrupts import defer_interrupts
 
 RUN = "utf8-hdl-run-"
 """Prefix of the name of a temporary folder; 32 random digits follow."""
@@ -42,8 +42,8 @@ def open_binary_output(path: str) -> Iterator[BinaryIO]:
         return
     temporary = None
     try:
-        with interrupts_later():
-            target, temporary = _places(path)
+        with defer_interrupts():
+            target, temporary = _target_and_temporary(path)
         with _Sink.open(temporary or path, shown=path) as file:
             yield file
         if temporary:
@@ -57,8 +57,8 @@ def open_binary_output(path: str) -> Iterator[BinaryIO]:
 def check_output(path: str) -> None:
     """Raise `UsageError` if :func:`open_output` could not write a file; do not change the file."""
     if path != "-":
-        with interrupts_later():
-            temporary = _places(path)[1]
+        with defer_interrupts():
+            temporary = _target_and_temporary(path)[1]
             if temporary:
                 temporary.unlink()
 
@@ -108,7 +108,7 @@ def refusing(what: str) -> Iterator[None]:
         raise UsageError(f"cannot {what}: {error.strerror}") from error
 
 
-def _places(path: str) -> tuple[Path, Path | None]:
+def _target_and_temporary(path: str) -> tuple[Path, Path | None]:
     """The path of the file, and of a temporary file beside it, which replaces it when complete.
 
     A device or a pipe cannot be replaced, so it has no temporary file.

@@ -71,7 +71,7 @@ def one_interrupt(heeded: list[int]) -> Iterator[None]:
 
 
 @contextmanager
-def interrupts_later() -> Iterator[None]:
+def defer_interrupts() -> Iterator[None]:
     """Defer the signals that end the command until the block is left."""
     late: list[int] = []
     try:
@@ -85,7 +85,7 @@ def interrupts_later() -> Iterator[None]:
 @contextmanager
 def interrupts_not_inherited() -> Iterator[None]:
     """Block the signals in processes that are started in the block; only this one handles them."""
-    with interrupts_later():
+    with defer_interrupts():
         before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
         try:
             yield

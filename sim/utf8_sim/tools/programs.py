@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from .errors import NotInstalled, OutOfTime, ToolError
-from .interrupts import interrupts_later
+from .interrupts import defer_interrupts
 
 LONGEST_MESSAGE = 300
 """Maximum length of a failed program's message in characters."""
@@ -114,7 +114,7 @@ def started(
     variables = options.pop("env", None) or {}
     process = None
     try:
-        with interrupts_later():
+        with defer_interrupts():
             try:
                 process = subprocess.Popen(
                     arguments,
@@ -149,7 +149,7 @@ def time_limit(process: subprocess.Popen[Any], seconds: float, work: str) -> Ite
     timer.start()
     try:
         yield
-    except ToolError as error:  # what the block sees of a killed process
+    except ToolError as error:  # the block fails because the process was killed
         if not expired.is_set():
             raise
         raise OutOfTime(f"{work} did not end within {seconds:.0f} s") from error

@@ -8,7 +8,7 @@ from functools import cache
 from importlib import metadata
 from pathlib import Path
 
-from .cache import taking_turns, tools_cache
+from .cache import process_lock, tools_cache
 from .errors import NotInstalled, ToolError
 from .programs import run_tool
 
@@ -65,7 +65,7 @@ def prepare(package: str, tool: str | None = None) -> None:
     Only one process at a time does this: the slower of two would overwrite the file that the other
     one already runs from, and crash it (SIGBUS). If the tool is compiled already, it only starts.
     """
-    with taking_turns(package), suppress(ToolError):  # not all tools have this option
+    with process_lock(package), suppress(ToolError):  # not all tools have this option
         _run(package, tool, "--version")
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..components import Component
-from ..shown import has_error, shortened
+from ..format import has_error, shortened
 from ..subject import Subject
 from ..tools.errors import ToolError
 from ..trace import RESET, Trace

@@ -31,7 +31,7 @@ LONG_PIECES = 5
 LONG = 1 / 16
 """Probability that a piece begins a long text, if it is not already part of one."""
 
-RIGHT = 1 / 8
+FEW_ERRORS = 1 / 8
 """Probability that a piece has few errors, if it is not part of a long text."""
 
 RAREST = 20
@@ -51,12 +51,12 @@ class Fragments:
 
     - ``kinds``: the fragments of each kind. All kinds are equally likely, and so are the fragments
       of one.
-    - ``right``: number of kinds without errors; these come first.
+    - ``well_formed``: number of kinds without errors; these come first.
     """
 
-    def __init__(self, kinds: Iterable[list[Fragment]], dtype: type, right: int = 0) -> None:
+    def __init__(self, kinds: Iterable[list[Fragment]], dtype: type, well_formed: int = 0) -> None:
         self._kinds = [*kinds]
-        self._right = right
+        self._well_formed = well_formed
         fragments = [fragment for kind in self._kinds for fragment in kind]
         values = [values for fragment in fragments for values in fragment]
         self._dtype = dtype
@@ -81,9 +81,9 @@ class Fragments:
         share = generator.random(len(self._kinds))
         for _ in range(3):
             share *= share  # not a power, whose last bit differs between machines
-        if self._right and rarity:
-            right, wrong = share[: self._right], share[self._right :]
-            wrong *= 0.5**rarity * right.sum() / wrong.sum()
+        if self._well_formed and rarity:
+            well_formed, wrong = share[: self._well_formed], share[self._well_formed :]
+            wrong *= 0.5**rarity * well_formed.sum() / wrong.sum()
         share /= share.sum()
         count = 1 + int(PIECE / (share @ self._mean_lengths))
         kinds = np.searchsorted(np.cumsum(share)[:-1], generator.random(count), "right")
@@ -91,10 +91,10 @@ class Fragments:
         number += self._first.take(kinds)
         lengths = self._lengths.take(number)
         shift = self._begins.take(number) - (np.cumsum(lengths) - lengths)
-        place = np.repeat(shift, lengths)
-        place += np.arange(len(place))
-        random = generator.integers(0, self._most, len(place), dtype=self._wide, endpoint=True)
-        random = random % self._sizes.take(place) + self._lowest.take(place)
+        index = np.repeat(shift, lengths)
+        index += np.arange(len(index))
+        random = generator.integers(0, self._most, len(index), dtype=self._wide, endpoint=True)
+        random = random % self._sizes.take(index) + self._lowest.take(index)
         return random.astype(self._dtype)
 
 
@@ -102,13 +102,13 @@ def text_ends(size: int, generator: np.random.Generator) -> np.ndarray:
     """Flags for the ends of texts, of all lengths up to a maximum that differs between pieces."""
     highest = generator.integers(LONGEST_TEXT, endpoint=True)
     ends = np.zeros(size, dtype=bool)
-    place = -1
-    while place < size:
+    index = -1
+    while index < size:
         powers = 1 << generator.integers(highest, size=1 + (size >> highest), endpoint=True)
         lengths = 1 + (generator.random(len(powers)) * powers).astype(np.int64)
-        places = place + np.cumsum(lengths)
-        ends[places[places < size]] = True
-        place = int(places[-1])
+        indices = index + np.cumsum(lengths)
+        ends[indices[indices < size]] = True
+        index = int(indices[-1])
     return ends
 
 
@@ -124,38 +124,39 @@ def bytes_of(profile: Profile, *more: bytes) -> Fragments:
     characters = _characters(profile)
     cut = {text[:size] for text in boundary_encodings(profile) for size in range(1, len(text) + 1)}
     continued: list[Fragment] = [
-        [alone(lead), *[CONTINUATION] * (sequence_length(lead) - 1)] for lead in range(0xC0, 0x100)
+        [single_value(lead), *[CONTINUATION] * (sequence_length(lead) - 1)]
+        for lead in range(0xC0, 0x100)
     ]
     kinds: list[list[Fragment]] = [
         *characters,
-        *many(*characters),
-        *([alone_in_order(text)] for text in more),
-        list(map(alone_in_order, sorted(cut))),
+        *runs_of(*characters),
+        *([fixed_values(text)] for text in more),
+        list(map(fixed_values, sorted(cut))),
         continued,
         [some[:size] for some in continued for size in range(1, len(some))],
         *values_of(classes),
         [[range(0x100)]],
     ]
-    return Fragments(kinds, np.uint8, right=2 * len(characters) + len(more))
+    return Fragments(kinds, np.uint8, well_formed=2 * len(characters) + len(more))
 
 
 def values_of(classes: Sequence[range]) -> list[list[Fragment]]:
     """Kinds: a value of a random class; a run of values of a class; a run of one edge value."""
     one: list[Fragment] = [[members] for members in classes]
-    return [one, *many(one, [[alone(edge)] for edge in edges_of(classes)])]
+    return [one, *runs_of(one, [[single_value(edge)] for edge in edges_of(classes)])]
 
 
-def alone(value: int) -> range:
+def single_value(value: int) -> range:
     """The range with a single value."""
     return range(value, value + 1)
 
 
-def alone_in_order(values: Iterable[int]) -> Fragment:
+def fixed_values(values: Iterable[int]) -> Fragment:
     """The fragment with fixed values."""
-    return list(map(alone, values))
+    return list(map(single_value, values))
 
 
-def many(*kinds: list[Fragment]) -> Iterator[list[Fragment]]:
+def runs_of(*kinds: list[Fragment]) -> Iterator[list[Fragment]]:
     """Yield, for each kind, a kind with runs of its fragments."""
     for kind in kinds:
         yield [list(fragment) * LONG_RUN for fragment in kind]
@@ -168,7 +169,7 @@ def _characters(profile: Profile) -> list[list[Fragment]]:
         leads = [byte for byte in range(0x100) if sequence_length(byte) == length]
         kinds.append(
             [
-                [alone(lead), seconds, *[CONTINUATION] * (length - 2)]
+                [single_value(lead), seconds, *[CONTINUATION] * (length - 2)]
                 for lead in leads
                 if fault_of(bytes([lead]), profile) is ErrorKind.NONE
                 for seconds in _seconds(lead, profile)
@@ -179,11 +180,11 @@ def _characters(profile: Profile) -> list[list[Fragment]]:
 
 def _seconds(lead: int, profile: Profile) -> Iterator[range]:
     """The second bytes that may follow a lead byte."""
-    for is_right, group in groupby(
+    for is_well_formed, group in groupby(
         CONTINUATION, lambda byte: fault_of(bytes([lead, byte]), profile) is ErrorKind.NONE
     ):
         members = list(group)
-        if is_right:
+        if is_well_formed:
             yield range(members[0], members[-1] + 1)
 
 
@@ -194,8 +195,8 @@ def texts(
     while True:
         is_long = generator.random() < LONG
         pieces = 1 + is_long * int(1 << generator.integers(LONG_PIECES, endpoint=True))
-        is_right = is_long or generator.random() < RIGHT
-        rarity = is_right * int(generator.integers(4, RAREST, endpoint=True))
+        has_few_errors = is_long or generator.random() < FEW_ERRORS
+        rarity = has_few_errors * int(generator.integers(4, RAREST, endpoint=True))
         for number in range(pieces, 0, -1):
             values = fragments.draw(generator, rarity)
             ends = text_ends(len(values), generator)

@@ -1,7 +1,7 @@
-"""Runs a compiled design for :mod:`.isolated`, in a process of its own.
+"""The process that runs a compiled design for :mod:`.isolated`.
 
-It imports only the standard library, so that it starts at once. What the design prints goes to
-standard error; standard output has the replies.
+It imports only the standard library, so that it starts at once. Output of the design goes to
+standard error, replies go to standard output.
 """
 
 import ctypes
@@ -14,7 +14,7 @@ OUTPUT, ERRORS = 1, 2
 
 
 def serve(library: str, requests: BinaryIO, replies: BinaryIO) -> None:
-    """Answer requests until there are no more: None is a new start, others are windows."""
+    """Answer requests until the pipe closes: None restarts the design, others are windows."""
     code = ctypes.CDLL(library)
     code.model_create.restype = ctypes.c_void_p
     model = offered = None
@@ -46,7 +46,7 @@ def _window(
     idle_rows: bytes,
     sizes: list[int],
 ) -> list[bytes]:
-    """The columns of a window, of some sizes in bytes; see ``native/driver.h``."""
+    """Simulate a window; ``sizes`` are the sizes of its columns. See ``native/driver.h``."""
     columns = [ctypes.create_string_buffer(size) for size in sizes]
     addresses = (ctypes.c_void_p * len(sizes))(*map(ctypes.addressof, columns))
     code.model_run(

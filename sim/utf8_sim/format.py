@@ -23,12 +23,12 @@ def character(code_point: int) -> str:
     return "" if category[0] in "CZ" and text != " " else text
 
 
-def named(code_point: int) -> str:
+def code_point_label(code_point: int) -> str:
     """A code point in U+ notation, and the character if it is printable."""
     return f"U+{code_point:04X} {character(code_point)}".rstrip()
 
 
-def shown_byte(byte: int) -> str:
+def byte_label(byte: int) -> str:
     """A byte in hexadecimal, and as a printable character if it is ASCII."""
     return f"{byte:02X} {character(byte) if byte < 0x80 else ''}".rstrip()
 
@@ -42,7 +42,7 @@ def token_text(token: Mapping[str, Any]) -> str:
 
 def token_label(token: Mapping[str, Any]) -> str:
     """A token in one or two words: its kind of error, or its code point and the character."""
-    return token_text(token) if token["o.error"] else named(token["o.code_point"])
+    return token_text(token) if token["o.error"] else code_point_label(token["o.code_point"])
 
 
 def show_token(token: Mapping[str, Any]) -> str:

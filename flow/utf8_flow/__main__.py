@@ -18,8 +18,8 @@ def main() -> int:
         print("utf8-hdl: this program needs Linux or macOS; on Windows, use WSL", file=sys.stderr)
         return 2
     ending = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
-    heeded = [number for number in ending if signal.getsignal(number) is not signal.SIG_IGN]
-    for number in heeded:
+    handled = [number for number in ending if signal.getsignal(number) is not signal.SIG_IGN]
+    for number in handled:
         signal.signal(number, _end)
     try:
         from .cli import output, session  # noqa: PLC0415
@@ -30,7 +30,7 @@ def main() -> int:
         print(f"utf8-hdl: {unexpected(error)}", file=sys.stderr)
         return UNEXPECTED
     finally:
-        for number in heeded:
+        for number in handled:
             signal.signal(number, signal.SIG_IGN)
 
 

@@ -87,7 +87,10 @@ class DesignSpec:
     @property
     def rules(self) -> str:
         """The name of its profile, with the rules that are overridden."""
-        return short_name(self.profile)
+        words = [self.profile.name]
+        for rule, value in overrides(self.profile):
+            words.append(value if rule == "error-span" else f"{rule} {value}ed")
+        return " ".join(words)
 
     @property
     def options(self) -> list[str]:
@@ -163,14 +166,6 @@ def overrides(profile: Profile) -> Iterator[tuple[str, str]]:
             yield rule, "accept" if accepts else "reject"
     if profile.error_span != usual.error_span:
         yield "error-span", profile.error_span.value
-
-
-def short_name(profile: Profile) -> str:
-    """The name of a profile, and the rules that differ from the named profile."""
-    words = [profile.name]
-    for rule, value in overrides(profile):
-        words.append(value if rule == "error-span" else f"{rule} {value}ed")
-    return " ".join(words)
 
 
 def designs() -> list[DesignSpec]:

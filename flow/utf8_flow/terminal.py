@@ -61,8 +61,8 @@ def progress_bar() -> Iterator["Progress"]:
 
     show = console(sys.stderr)
     bar = show.is_interactive
-    what = rich.TextColumn("{task.description}", markup=False)
-    columns = what, rich.BarColumn(), rich.TaskProgressColumn(), rich.TimeRemainingColumn()
+    description = rich.TextColumn("{task.description}", markup=False)
+    columns = description, rich.BarColumn(), rich.TaskProgressColumn(), rich.TimeRemainingColumn()
     progress = rich.Progress(*columns, console=show, transient=True, disable=not bar)
     with ExitStack() as stack:
         with defer_interrupts():  # a thread whose start is interrupted could not be stopped
@@ -84,13 +84,13 @@ def _lines(progress: "Progress") -> Iterator[None]:
                 say(progress.console, f"utf8-hdl: working: {_state(task)}")
             pause = NEXT_LINE
 
-    teller = threading.Thread(target=print_progress, daemon=True)
-    teller.start()
+    thread = threading.Thread(target=print_progress, daemon=True)
+    thread.start()
     try:
         yield
     finally:
         over.set()
-        teller.join()
+        thread.join()
 
 
 def _state(task: "Task") -> str:

@@ -46,7 +46,7 @@ def plan_of(spec: DesignSpec, found_by: str) -> tuple[Plan, int]:
 
 def differs(engine: Engine, plan: Plan, unit: int) -> bool:
     """True if the design differs from the golden model in a unit of a plan."""
-    run = Run(engine, plan.on(engine).stimulus(unit))
+    run = Run(engine, plan.with_simulator(engine).stimulus(unit))
     for _window in run.windows():
         pass
     return bool(run.wrong)

@@ -250,7 +250,7 @@ class OutputFiles:
 
 @dataclass
 class Machines:
-    """The option for the machines that do the work."""
+    """The option that selects a cluster."""
 
     panel = "Cluster"
 

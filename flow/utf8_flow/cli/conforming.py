@@ -253,11 +253,11 @@ def _run_input(suite: "Suite", part: "Part", trial: Trial) -> None:
     from utf8_sim.conformance.bench import Drive
 
     from ..terminal import VerificationFailed, report_console
-    from ..verify.conformance import print_one
+    from ..verify.conformance import print_input_verdict
 
     drive = Drive(trial.stall_input, trial.stall_output, trial.seed)
     rule, failure = suite.run_input(part.pieces(), drive)
-    print_one(report_console(), rule, failure)
+    print_input_verdict(report_console(), rule, failure)
     if rule:
         raise VerificationFailed
 

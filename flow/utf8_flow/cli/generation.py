@@ -39,7 +39,7 @@ class Verilog:
 
 
 @dataclass
-class Beside:
+class AddedFiles:
     """Options for files beside the Verilog."""
 
     panel = "Files for other tools"
@@ -67,7 +67,7 @@ ENDS = {
     "--data-sheet": {"--data-sheet": ".md"},
     "--properties": {"--properties": "_properties.sv", SBY_FILE: ".sby"},
 }
-"""The options of :class:`Beside`, in order; for each, the source and suffix of added files."""
+"""The options of :class:`AddedFiles`, in order; for each, the source and suffix of added files."""
 
 
 @command(
@@ -78,7 +78,7 @@ ENDS = {
     "utf8-hdl generate -o utf8_decoder.v --vhdl-component --vhdl-wrapper --data-sheet --properties",
 )
 def generate(
-    context: typer.Context, *, verilog: Verilog, design: Design, rules: Rules, beside: Beside
+    context: typer.Context, *, verilog: Verilog, design: Design, rules: Rules, added: AddedFiles
 ) -> None:
     """Generate Verilog with AXI4-Stream ports."""
     from utf8_hdl.axi import module_name
@@ -91,13 +91,13 @@ def generate(
     reject_inapplicable(context, [spec])
     made = spec.make()
     module = module_name(made) if verilog.module is None else verilog.module
-    added = {
+    names = {
         source: _name_beside(verilog.output, end, option)
-        for (option, ends), is_wanted in zip(ENDS.items(), astuple(beside), strict=True)
+        for (option, ends), is_wanted in zip(ENDS.items(), astuple(added), strict=True)
         if is_wanted
         for source, end in ends.items()
     }
-    check_outputs([], {"--output": verilog.output, **added})
+    check_outputs([], {"--output": verilog.output, **names})
     text = generate(made, module, verilog.reset_polarity == "low", not verilog.no_initial_values)
     contents = {
         "--fusesoc": lambda: fusesoc.core_file(made, module, verilog.output),
@@ -107,7 +107,7 @@ def generate(
         "--properties": lambda: properties.property_file(made, module, text),
         SBY_FILE: lambda: properties.sby_file(made, module, text, verilog.output),
     }
-    files = {verilog.output: text, **{file: contents[source]() for source, file in added.items()}}
+    files = {verilog.output: text, **{file: contents[source]() for source, file in names.items()}}
     with ExitStack() as opened:
         for file, content in files.items():
             opened.enter_context(open_output(file)).write(content)

@@ -75,10 +75,10 @@ def main(arguments: list[str] | None = None) -> int:
     failed = 2
     # A design may be created but not used, if a later check fails.
     warnings.filterwarnings("ignore", r"(?s).* created but never used")
-    heeded: list[int] = []
+    caught: list[int] = []
     try:
         try:
-            with one_interrupt(heeded), own_temporary_folder():
+            with one_interrupt(caught), own_temporary_folder():
                 with refusing("use the current folder"):
                     os.getcwd()
                 _check_completion()
@@ -94,7 +94,7 @@ def main(arguments: list[str] | None = None) -> int:
     except VerificationFailed:
         return 1
     except Interrupted:
-        return _status_after(heeded)
+        return _status_after(caught)
     except (Abort, KeyboardInterrupt):
         message = "interrupted"
     except (SystemExit, OSError) as error:
@@ -111,7 +111,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"utf8-hdl: {visible(' '.join(message.split()))}", file=sys.stderr, flush=True)
     except OSError:
         give_up_on(sys.stderr)
-    return _status_after(heeded) if heeded or message == "interrupted" else failed
+    return _status_after(caught) if caught or message == "interrupted" else failed
 
 
 def _check_completion() -> None:
@@ -147,5 +147,5 @@ def _what_failed(error: BaseException | None) -> str:
     return f"cannot continue: {reason}{folder}"
 
 
-def _status_after(heeded: list[int]) -> int:
-    return 128 + heeded[0] if heeded else INTERRUPTED
+def _status_after(caught: list[int]) -> int:
+    return 128 + caught[0] if caught else INTERRUPTED

@@ -47,9 +47,10 @@ STATE_FILE = "utf8-hdl-compare.json"
 """The default of ``--state``."""
 
 MAX_CYCLES, MAX_HOURS = 10**18, 10**6
-"""More than a century."""
+"""Maximum values of ``--cycles`` and ``--hours``: both take more than a century."""
 
 MAX_CYCLES_DRAWN = 256
+"""Maximum number of cycles in a timing diagram."""
 
 DIFFERENCE_VCD = "utf8-hdl-difference.vcd"
 """The file with the waveform around a difference, unless ``--vcd`` names another."""
@@ -172,10 +173,10 @@ def simulate(
         else:
             text = files.enter_context(one_text(file, inline_part(inline, subject), subject))
             plan = Campaign(*of, [mode], [text], counted=Counted.NOTHING)
-        plan = plan.about(subject)
+        plan = plan.with_subject(subject)
         engine, engine_line = prepare_engine(simulator.engine, subject.design, plan.inputs)
         recording = Recording(engine, names, drawn)
-        runner = Runner(show, plan.on(engine), recording=recording)
+        runner = Runner(show, plan.with_simulator(engine), recording=recording)
         runner.run_units()
     recording.report_verdict(show, runner, engine_line, DIFFERENCE_VCD)
 
@@ -259,12 +260,12 @@ def compare(
         # The user's own stalls need not reach every cover point.
         is_whole = is_campaign and not any(stalling.rates + stalling.cycles)
         plan = Campaign(*of, modes, given, is_campaign=is_whole)
-    plan = plan.about(subject)
+    plan = plan.with_subject(subject)
     engine, engine_line = prepare_engine(simulator.engine, subject.design, plan.inputs)
     with machines.workers(*tools_of(engine.name)) as workers:
         runner = Runner(
             show,
-            plan.on(engine),
+            plan.with_simulator(engine),
             # A campaign takes seconds: processes on other cores would start too slowly.
             workers=workers if long or machines.cluster else None,
             budget=Budget(runs.cycles, runs.hours, runs.unit),

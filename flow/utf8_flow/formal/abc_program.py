@@ -22,7 +22,7 @@ HEAD_START = 5.0
 """Seconds after which a search begins. Most proofs are done by then."""
 
 LOWER_PRIORITY = 10
-"""Niceness of a search: on a busy machine, the parallel proof loses a tenth of its core."""
+"""Niceness of a search. On a busy machine, it takes a tenth of the core of the parallel proof."""
 
 
 def ask_abc(

@@ -20,7 +20,7 @@ STAGES = 11
 """Stages of the compactor. The writes to the memory are known in the last one."""
 
 REPORTED_IN = {"bit_0": 3, "bit_1": 4}
-"""The stage that a slot is in while a top holds the number of values pending before that slot.
+"""For the tops of bits 0 and 1: the stage of the slot before which the top counts pending values.
 
 For all other tops it is `WHOLE`.
 """
@@ -71,7 +71,8 @@ class Numbers:
       before.
     - ``valid``, ``ready``: the expected ``o.valid`` and ``i.ready``.
     - ``fits``: the beats produced and not taken do not outnumber the entries of the memory.
-    - ``in_order``: of the beats not taken, no more have passed a stage than the stage before.
+    - ``in_order``: the beats not taken that have passed a stage are at most as many as those that
+      have passed the stage before.
     - ``counts``: the number of the next beat at the output is that of the cycle before, plus 1 if a
       beat was taken then.
     """

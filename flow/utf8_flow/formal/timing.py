@@ -236,10 +236,11 @@ class CreditTiming(Timing):
     to the items that were outstanding two cycles before and those that could be accepted since.
     """
 
-    #: An invariant, which a proof need not find if the property states it. Of the items not taken,
-    #: no more have passed a stage than the stage before, and never more than the memory has
-    #: entries. The number of outstanding items rises by at most one, and only after a cycle with a
-    #: high ``ready``. ``ready`` is high only if the memory has a free entry.
+    #: An invariant, which a proof need not find if the property states it. The items not taken that
+    #: have passed a stage are at most as many as those that have passed the stage before, and at
+    #: most as many as the entries of the memory. The number of outstanding items rises by at most
+    #: one, and only after a cycle with a high ``ready``. ``ready`` is high only if the memory has a
+    #: free entry.
     in_order: Value
 
     stages = 2

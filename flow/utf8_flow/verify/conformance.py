@@ -22,12 +22,12 @@ from ..terminal import say
 from .difference import MAX_VALUES, hex_list
 
 MAX_TOKENS = 8
-"""Outputs of a failure in the report."""
+"""Maximum number of outputs of a failure in the report."""
 
 STYLES = {Verdict.PASS: "green", Verdict.FAIL: "bold red", Verdict.NOT_APPLICABLE: "dim"}
 
 BY_RULE = frozenset({"prompt", "valid-first", "reset", "quiet-reset", "stable-output"})
-"""Rules whose failures need more than texts and stalls."""
+"""Rules whose failures cannot be repeated with a text and stalls alone."""
 
 
 @dataclass
@@ -183,7 +183,7 @@ def _listed(outputs: Sequence[str], first: int = 0, count: int | None = None) ->
     return ", ".join(shown) or "nothing"
 
 
-def print_one(show: Console, rule: str, failure: Failure) -> None:
+def print_input_verdict(show: Console, rule: str, failure: Failure) -> None:
     """Print the outputs for one input."""
     say(show, f"{'expected':<12}{_listed(failure.expected)}")
     say(show, f"{'actual':<12}{_listed(failure.actual)}")

@@ -35,14 +35,14 @@ def prepare_engine(name: str, design: Any, inputs: int) -> tuple[Engine, str]:
         name = "amaranth"
     with progress_bar() as progress:
         progress.add_task("preparing the engine", total=None)
-        made, line = _made(name, design)
+        engine, line = _create(name, design)
         if is_compiled_after(inputs):
             progress.add_task("compiling the golden model", total=None)
-            _compile_model(made, inputs)
-    return made, line
+            _compile_model(engine, inputs)
+    return engine, line
 
 
-def _made(name: str, design: Any) -> tuple[Engine, str]:
+def _create(name: str, design: Any) -> tuple[Engine, str]:
     if name != AUTO:
         return ENGINES[name](design), name
     is_wide = len(Value.cast(design.o.payload)) > WIDE
@@ -71,5 +71,5 @@ def keep_freed_memory() -> None:
     trim_threshold, mmap_threshold = -1, -3
     with suppress(AttributeError, OSError, TypeError):
         library = ctypes.CDLL(None)
-        for knob in (trim_threshold, mmap_threshold):
-            library.mallopt(knob, 1 << 28)
+        for parameter in (trim_threshold, mmap_threshold):
+            library.mallopt(parameter, 1 << 28)

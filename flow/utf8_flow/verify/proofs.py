@@ -180,17 +180,7 @@ def prove_all(
                 write_certificate(folder / goal.file_name(), proof.certificate)
             progress.advance(task)
     wrong.sort(key=lambda result: goals.index(result[0]))  # workers complete them in any order
-    for goal, proof in wrong:
-        say(show, f"{proof.verdict}: {goal}: {goal.property.statement}", "bold red")
-        if proof.verdict == "UNDECIDED":
-            say(show, f"not decided: {proof.method}; --timeout sets the limit of a property")
-        if proof.unreached:
-            say(show, f"not reached: {', '.join(proof.unreached)}")
-    failed = [(goal, proof) for goal, proof in wrong if proof.inputs]
-    waves = 0
-    for goal, proof in failed:
-        _show_counterexample(show, goal, proof, _wave_name(vcd, goal) if waves else vcd)
-        waves += bool(proof.counterexample)
+    _report_failures(show, wrong, vcd)
     if not wrong:
         done = plural(len(goals), "property", "properties")
         say(show, f"{done} proved, {plural(covers, 'cover')} reached", "green")
@@ -218,9 +208,20 @@ def write_certificate(path: Path, certificate: Certificate | None) -> None:
             invariant.write(certificate.invariant)
 
 
-def _wave_name(vcd: str, goal: Goal) -> str:
-    """The name of the waveform of every counterexample except the first."""
-    return f"{vcd.removesuffix('.vcd')}-{goal.file_name()}.vcd"
+def _report_failures(show: Console, wrong: list[tuple[Goal, Proof]], vcd: str) -> None:
+    """Print each failed goal; then show the counterexamples, and write their waveforms."""
+    for goal, proof in wrong:
+        say(show, f"{proof.verdict}: {goal}: {goal.property.statement}", "bold red")
+        if proof.verdict == "UNDECIDED":
+            say(show, f"not decided: {proof.method}; --timeout sets the limit of a property")
+        if proof.unreached:
+            say(show, f"not reached: {', '.join(proof.unreached)}")
+    failed = [(goal, proof) for goal, proof in wrong if proof.inputs]
+    waves = 0
+    for goal, proof in failed:
+        other = f"{vcd.removesuffix('.vcd')}-{goal.file_name()}.vcd"
+        _show_counterexample(show, goal, proof, other if waves else vcd)
+        waves += bool(proof.counterexample)
 
 
 def _show_counterexample(show: Console, goal: Goal, proof: Proof, vcd: str) -> None:

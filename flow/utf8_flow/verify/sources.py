@@ -66,13 +66,13 @@ class Plan(ABC):
         """The fields, without cached properties."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
-    def on(self, simulator: Engine) -> "Plan":
+    def with_simulator(self, simulator: Engine) -> "Plan":
         """The same plan with an existing simulator, because elaboration may take seconds."""
         plan = replace(self, engine=simulator.name)
         vars(plan)["simulator"] = simulator
-        return plan.about(simulator)
+        return plan.with_subject(simulator)
 
-    def about(self, subject: Subject) -> "Plan":
+    def with_subject(self, subject: Subject) -> "Plan":
         """This plan, with an existing design."""
         vars(self)["subject"] = subject
         return self

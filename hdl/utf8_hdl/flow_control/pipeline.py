@@ -32,7 +32,7 @@ number of stages N counts *take*, but not the output buffer.
 3. An item that is accepted in an enabled cycle *enters* the first stage in this cycle. One that is
    accepted in a stalled cycle is in the skid register from the next cycle on, and enters in the
    next enabled cycle, after which the skid register is empty.
-4. It moves on by one stage in each further enabled cycle, and into the output buffer in the Nth
+4. It advances by one stage in each further enabled cycle, and into the output buffer in the Nth
    enabled cycle after the one in which it entered. A component may drop items, or combine several
    into one; a stage outputs at most one item in a cycle.
 5. An item is at the output in the cycle after it has moved into the output buffer or, if an earlier

@@ -124,7 +124,7 @@ class Drawing:
         for part, group in groupby(found, lambda heading: heading.part):
             top = self.y - 4
             if part:
-                self._text(LEFT - 10, self.y + LINE - 4, f"module {part}")
+                self._text(LEFT - 4, self.y + LINE - 4, f"module {part}")
                 self.y += LINE + 4
             for heading in group:
                 number = heading.number - found[0].number + 1
@@ -169,7 +169,7 @@ def decoder() -> Drawing:
     drawing.bypassed("skid register", SKID)
     first, *_, last = drawing.stages(headings("utf8_decoder")).values()
     drawing.control(last, "stalled, one cycle later: stages 1 to 6 hold", first)
-    drawing.output(f"1 token, {Decoder.latency} cycles after its last byte, or 1 more")
+    drawing.output(f"1 token; latency {Decoder.latency} cycles")
     return drawing
 
 
@@ -180,11 +180,11 @@ def encoder() -> Drawing:
     middles = drawing.stages(headings("utf8_encoder"))
     drawing.control(middles["send"], "advance = s_axis_tready: stages 1 to 4")
     drawing.control(middles["deliver"], "stalled, one cycle later", middles["choose"])
-    drawing.output(f"1 byte, the lead byte after {Encoder.latency} cycles or more")
+    drawing.output(f"1 byte; latency {Encoder.latency} cycles")
     return drawing
 
 
-READY = "tready passes within the cycle"
+READY = "tready, combinational"
 
 
 def compact_decoder() -> Drawing:
@@ -197,7 +197,7 @@ def compact_decoder() -> Drawing:
     out = drawing.box("output register", "the token at the output, or the sequence so far", "store")
     drawing.control(out, READY)
     drawing.arrow()
-    drawing.output(f"1 token, {CompactDecoder.latency} or 2 cycles after the byte that decides it")
+    drawing.output(f"1 token; latency {CompactDecoder.latency} cycle")
     return drawing
 
 
@@ -213,7 +213,7 @@ def compact_encoder() -> Drawing:
     )
     drawing.control(out, READY)
     drawing.arrow()
-    drawing.output(f"1 byte, the lead byte after {CompactEncoder.latency} cycle")
+    drawing.output(f"1 byte; latency {CompactEncoder.latency} cycle")
     return drawing
 
 
@@ -236,18 +236,18 @@ TWO_BANKS = "two banks of 16 entries, for even and for odd beats; each lane writ
 def wide_decoder() -> Drawing:
     """The decoder with lanes."""
     memory = f"{ONE_BANK} tokens from stage 7, last from stage 2"
-    out = f"9 token slots, {WideDecoder.latency} cycles after their beat"
+    out = f"9 token slots; latency {WideDecoder.latency} cycles"
     return of_lanes(
-        "decoder, 8 lanes: credit", "a beat of 8 bytes", headings("utf8_decoder_8"), memory, out
+        "decoder, 8 lanes: credit", "8 bytes", headings("utf8_decoder_8"), memory, out
     )
 
 
 def validator() -> Drawing:
     """The validator."""
     memory = f"{ONE_BANK} beats from stage 2, verdicts from stage 12"
-    out = f"the same beat, {Validator.latency} cycles later; with tlast a verdict"
+    out = f"8 bytes, with tlast a verdict; latency {Validator.latency} cycles"
     return of_lanes(
-        "validator, 8 lanes: credit", "a beat of 8 bytes", headings("utf8_validator_8"), memory, out
+        "validator, 8 lanes: credit", "8 bytes", headings("utf8_validator_8"), memory, out
     )
 
 
@@ -255,7 +255,7 @@ def transcoder() -> Drawing:
     """The transcoder from UTF-8 to UTF-16."""
     found = headings("utf8_transcoder_8")
     title = "transcoder, UTF-8 to UTF-16, 8 lanes"
-    return of_lanes(title, "a beat of 8 bytes", found, TWO_BANKS, "a dense beat of 8 units")
+    return of_lanes(title, "8 bytes", found, TWO_BANKS, "8 dense units")
 
 
 def compactor() -> Drawing:
@@ -271,12 +271,12 @@ def stalling() -> Drawing:
     drawing = Drawing("A pipeline that stalls")
     drawing.arrow("s_axis")
     drawing.bypassed("skid register", SKID)
-    top = drawing.box("stages", "they share a clock enable, which is a register")
+    top = drawing.box("stages 1 to N", "one clock enable for all; it is a register")
     drawing.arrow()
     out = drawing.box("output buffer", "two entries: one for the item that still moves", "store")
     drawing.control(out, "clock enable", top)
     drawing.arrow()
-    drawing.output("its tready reaches s_axis_tready after two registers")
+    drawing.output("latency N + 1 cycles")
     return drawing
 
 
@@ -289,7 +289,7 @@ def crediting() -> Drawing:
     out = drawing.box("memory", "an entry for each beat outstanding; read asynchronously", "store")
     drawing.control(out, "credit: s_axis_tready")
     drawing.arrow()
-    drawing.output("S + 1 cycles later, or S + 2 with two banks")
+    drawing.output("latency S + 1 cycles, S + 2 with two banks")
     return drawing
 
 

@@ -237,9 +237,7 @@ def wide_decoder() -> Drawing:
     """The decoder with lanes."""
     memory = f"{ONE_BANK} tokens from stage 7, last from stage 2"
     out = f"9 token slots; latency {WideDecoder.latency} cycles"
-    return of_lanes(
-        "decoder, 8 lanes: credit", "8 bytes", headings("utf8_decoder_8"), memory, out
-    )
+    return of_lanes("decoder, 8 lanes: credit", "8 bytes", headings("utf8_decoder_8"), memory, out)
 
 
 def validator() -> Drawing:

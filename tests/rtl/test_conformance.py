@@ -1,6 +1,7 @@
 """`utf8-hdl conform`: right cores pass, and each rule is broken by a core that is named by it."""
 
 import json
+import re
 import shlex
 from functools import cache
 from pathlib import Path
@@ -33,11 +34,10 @@ RULES = [rule.name for rule in decoder_rules(UNICODE.longest_form)]
 # A byte that is lost makes one error fewer, if it would be an error of its own.
 ALSO = {
     "truncated": {"error-span", "kept-byte"},
-    "kept-byte": {"error-span"},
-    "output-stalls": {"stable-output", "no-hang"},
+    "output-stalls": {"stable-output"},
     "rate-well-formed": {"rate-hostile"},
 }
-"""Other rules that the wrong core of a rule may break."""
+"""Other rules that the wrong core of a rule breaks."""
 
 
 TRIED_ALONE = [
@@ -114,15 +114,18 @@ def test_rule_alone_has_a_command_that_repeats_the_failure(folder, rule, shared_
     break_rule(folder, rule)
     result, rows = scorecard("--engine", "verilator", "--rule", rule, *options_of(rule))
     assert (result.status, failed(rows)) == (1, {rule})
-    assert f"repeat  {rows[rule]['command']}" in result.out
-    result = run(*shlex.split(rows[rule]["command"])[1:])
+    [command] = re.findall(r"^ *repeat +(.*)$", result.out, re.M)
+    assert command == rows[rule]["command"]
+    result = run(*shlex.split(command)[1:])
     assert result.status == 1
     assert f"breaks the rule '{rule}'" in result.out or f"fail {rule} " in result.out
 
 
 @LONG
 @needs_icarus
-def test_undefined_output_is_found(folder):
+def test_undefined_output_is_found(folder, monkeypatch):
+    """Icarus Verilog starts again after each failure; most texts are left out."""
+    monkeypatch.setattr(runner, "STEADY", 1)
     Path("map.toml").write_text("[parameters]\nBUG = 31\n")
     _, rows = scorecard("--engine", "icarus", "--rule", "defined", "--ports", "map.toml")
     assert failed(rows) == {"defined"}

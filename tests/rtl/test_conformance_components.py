@@ -37,8 +37,8 @@ FAULTS = {
 NO_LAST = 11
 """The fault that breaks every rule about results: no output ends a text."""
 
-ALSO = {"rate-well-formed": {"rate-hostile"}, "no-hang": {"input-gaps", "output-stalls"}}
-"""Other rules that the fault of a rule may break."""
+ALSO = {"rate-well-formed": {"rate-hostile"}}
+"""Other rules that the fault of a rule breaks in a validator."""
 
 
 def options_in_header(file):

@@ -39,16 +39,7 @@ DESIGNS = {
     "encoder": ["--component", "encoder", "--profile", "ucs4", "--reset-polarity", "low"],
     "wide decoder": ["--lanes", "4"],
     "validator": ["--component", "validator", "--lanes", "4", "--surrogates", "accept"],
-    "transcoder": [
-        "--component",
-        "transcoder",
-        "--lanes",
-        "8",
-        "--from",
-        "utf-16",
-        "--to",
-        "utf-8",
-    ],
+    "transcoder": [*TRANSCODER, "--lanes", "8", "--from", "utf-16", "--to", "utf-8"],
     "report": [*TRANSCODER, "--lanes", "4", "--from", "utf-8", "--to", "utf-16", "--errors"],
     "compactor": ["--component", "compactor", "--lanes", "4", "--width", "3"],
 }

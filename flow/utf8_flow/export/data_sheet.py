@@ -36,6 +36,9 @@ BYTE = 8
 EXAMPLE_MHZ = 100
 """Frequency in the constraints of a design that was not measured."""
 
+SEEDS = 3
+"""Number of seeds in the command that measures a design that was not measured."""
+
 ROLES = {
     "tvalid": "a transfer is offered",
     "tready": "ready to accept a transfer",
@@ -183,7 +186,8 @@ def _measured(spec: DesignSpec, measured: list[dict[str, Any]]) -> str:
     if "--profile" in spec.used_options and "--profile" not in words:
         words += ["--profile", spec.profile.name]
     device = "ecp5-85f" if spec.lanes > 1 else "ecp5-25f"
-    command = f"```sh\n{' '.join(words)} --device {device} --seeds 3\n```"
+    seeds = next((len(row["runs"]) for row in measured if row["device"] == device), SEEDS)
+    command = f"```sh\n{' '.join(words)} --device {device} --seeds {seeds}\n```"
     if not MEASURED.joinpath("synthesis.json").exists():
         return (
             f"The measured results are only in a clone of the repository. To measure:\n\n{command}"

@@ -32,9 +32,9 @@ def _rule(engine: Engine, found: Found) -> str:
     cycle = len(trace) - WATCHDOG - 1
     if pin != "i.ready" and cycle and _waits(trace[cycle - 1 : cycle]):
         if not trace["o.valid"][cycle]:
-            return "handshake: o.valid falls while the output waits"
+            return "handshake: o.valid falls while the output is stalled"
         if pin != "o.valid":
-            return "handshake: the payload changes while the output waits"
+            return "handshake: the payload changes while the output is stalled"
     expected = feed_all(engine.component.model(engine.design), trace.accepted())
     model, hardware = (_outputs(engine, columns) for columns in (expected, trace.taken()))
     if model != hardware:

@@ -3,9 +3,7 @@
 import json
 import re
 import shlex
-from functools import cache
 from pathlib import Path
-from unittest import mock
 from xml.etree import ElementTree
 
 import pytest
@@ -15,7 +13,7 @@ from needs import ENGINES as NEEDS
 from needs import each_engine, needs_icarus, needs_verilator
 from utf8_flow.cli import conforming
 from utf8_hdl import UNICODE, Decoder
-from utf8_sim.conformance import SPANS, cases, decoder, runner
+from utf8_sim.conformance import SPANS, runner
 from utf8_sim.conformance.connections import Connections
 from utf8_sim.conformance.core import ENGINES, Core
 from utf8_sim.conformance.rules import decoder_rules
@@ -38,13 +36,6 @@ ALSO = {
     "rate-well-formed": {"rate-hostile"},
 }
 """Other rules that the wrong core of a rule breaks."""
-
-
-TRIED_ALONE = [
-    *("kept-byte", "error-span", "new-text", "output-stalls", "no-hang", "reset", "prompt"),
-    *("1-byte", "2-byte", "3-byte", "4-byte", "valid-first", "rate-well-formed"),
-]
-"""A rule of each length, and of each part of a run."""
 
 
 def break_rule(folder, rule):
@@ -87,21 +78,12 @@ def test_right_core_passes(folder):
     }
 
 
-@pytest.fixture(scope="module")
-def shared_texts():
-    """Create the texts once; a run of all rules takes half of its time for them."""
-    names = "characters", "mixed", "hostile"
-    cached = {name: cache(getattr(decoder, name)) for name in names}
-    with mock.patch.multiple(decoder, **cached), mock.patch.multiple(cases, **cached):
-        yield
-
-
 @LONG
 @needs_verilator
 @pytest.mark.parametrize(
     "rule", [name for name in RULES if name[0].isalpha() and name != "defined"]
 )
-def test_wrong_core_breaks_its_rule(folder, rule, shared_texts):
+def test_wrong_core_breaks_its_rule(folder, rule):
     break_rule(folder, rule)
     result, rows = scorecard("--engine", "verilator", *options_of(rule))
     assert (result.status, failed(rows)) == (1, {rule} | ALSO.get(rule, set()))
@@ -109,8 +91,8 @@ def test_wrong_core_breaks_its_rule(folder, rule, shared_texts):
 
 @needs_verilator
 @pytest.mark.sample(1)
-@pytest.mark.parametrize("rule", TRIED_ALONE)
-def test_rule_alone_has_a_command_that_repeats_the_failure(folder, rule, shared_texts):
+@pytest.mark.parametrize("rule", [rule for rule in RULES if rule != "defined"])
+def test_rule_alone_has_a_command_that_repeats_the_failure(folder, rule):
     break_rule(folder, rule)
     result, rows = scorecard("--engine", "verilator", "--rule", rule, *options_of(rule))
     assert (result.status, failed(rows)) == (1, {rule})

@@ -243,7 +243,7 @@ ENCODER = "--component encoder --compact"
     [
         ("compare --exhaustive 2", "agree on every output pin"),
         (f"compare {ENCODER} --stall-output 0.3 --tokens -", "}\n{"),
-        ("compare --compact --cycles 2097152", "units 0-1 of seed 0: "),
+        ("compare --compact --cycles 4194304", "units 0-3 of seed 0: "),
         (f"synthesize {ENCODER} --profile ucs2 --seeds 2 --device ice40-hx8k --json -", '"mhz"'),
     ],
 )

@@ -24,7 +24,7 @@ from .beat_campaign import FAR, MEMORY_ENTRIES, beats_of, make_part
 from .beat_coverage import BEATS, TextBeats, columns_of, count_keeps, kinds_of_keep, valid_lanes
 from .beats import BeatComponent, show_beat
 from .component import Levels, OptionValues, hex_words, register
-from .headers import NOT_COUNTED, THROUGHPUT
+from .headers import DONT_CARES, NOT_COUNTED, THROUGHPUT
 from .report import BOOLEANS, Report, json_lines
 
 TIMING = Packing(stages=11, counted=7)
@@ -406,9 +406,7 @@ class CompactorComponent(BeatComponent):
 // m_axis_*         the same values, in order, in dense beats
 //   tkeep          a bit for each lane: all are set, or with tlast the first ones, or none
 {user if design.user_width else ""}\
-//
-// While m_axis_tvalid is low, the other m_axis outputs are don't care. In every cycle, so are the
-// parts of m_axis_tdata whose m_axis_tkeep bit is low."""
+{DONT_CARES}"""
 
     def promises(self, timing: Timing) -> list[str]:
         return [

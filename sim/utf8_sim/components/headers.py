@@ -18,6 +18,12 @@ BEATS = """\
 //   tdata          bytes, the first one lowest
 //   tkeep          a bit for each byte: all are set, or with tlast the first ones"""
 
+DONT_CARES = """\
+//
+// While m_axis_tvalid is low, the other m_axis outputs are don't care. In every cycle, so are the
+// parts of m_axis_tdata whose m_axis_tkeep bit is low."""
+"""The end of the ports of a component with dense beats."""
+
 
 def kinds(profile: Profile) -> str:
     """The kinds of errors, as a comment."""

@@ -14,7 +14,7 @@ from ..stimulus import Piece
 from ..tools.words import plural
 from .beats import BeatComponent, show_beat, verdict
 from .component import EXAMPLE, Levels, OptionValues, Row, register
-from .headers import BEATS, NOT_COUNTED, THROUGHPUT, kinds
+from .headers import BEATS, DONT_CARES, NOT_COUNTED, THROUGHPUT, kinds
 from .transcoder_campaign import campaign, fuzz
 from .transcoder_coverage import TranscoderCoverage
 from .transcoder_report import TranscoderReport
@@ -130,9 +130,7 @@ class TranscoderComponent(BeatComponent):
 //   tdata          bytes, the first one lowest
 //   tkeep          a bit for each byte: all are set, or with tlast the first ones, or none
 {_user_port(design)}
-//
-// While m_axis_tvalid is low, the other m_axis outputs are don't care. In every cycle, so are the
-// parts of m_axis_tdata whose m_axis_tkeep bit is low."""
+{DONT_CARES}"""
 
     def promises(self, timing: Timing) -> list[str]:
         return [

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from itertools import product
 
 import numpy as np
@@ -26,6 +27,7 @@ RANDOM_VALUES = 1 << 16
 """Number of random values for each sequence length beyond Unicode."""
 
 
+@cache
 def characters(profile: Profile, length: int) -> list[bytes]:
     """Every Unicode character of ``length`` bytes; beyond Unicode, a sample."""
     lowest = form_maximum(length - 1) + 1 if length > 1 else 0
@@ -50,6 +52,7 @@ def _encoded(value: int, length: int) -> bytes:
     return encode_as(value, length)
 
 
+@cache
 def mixed(profile: Profile) -> list[bytes]:
     """Texts of characters of all lengths: every pair of lengths, and random ones."""
     generator = np.random.default_rng(0)
@@ -64,6 +67,7 @@ def mixed(profile: Profile) -> list[bytes]:
     return [*(first + second for first, second in product(edges, repeat=2)), *drawn]
 
 
+@cache
 def hostile(profile: Profile) -> list[bytes]:
     """Every class of bytes in every state, and every text of two bytes, without duplicates.
 

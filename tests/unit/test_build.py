@@ -8,7 +8,9 @@ import shutil
 import stat
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -37,25 +39,14 @@ def verilog() -> str:
 
 
 @pytest.fixture
-def move_cache(monkeypatch):
-    """Return a function that creates an empty cache in another folder."""
+def folder(request, tmp_path, monkeypatch) -> Path:
+    """The cache folder; it contains only Yosys, which is WebAssembly: compiling it takes long."""
     compiled_yosys = Path(cache.tools_cache()["XDG_CACHE_HOME"])
-
-    def move_to(base: Path) -> Path:
-        folder = base / "utf8-hdl"
-        folder.mkdir(parents=True)
-        # Yosys is WebAssembly; compiling it takes ten seconds.
-        (folder / "tools").symlink_to(compiled_yosys)
-        monkeypatch.setenv("XDG_CACHE_HOME", str(base))
-        return folder
-
-    return move_to
-
-
-@pytest.fixture
-def folder(move_cache, tmp_path) -> Path:
-    """The cache folder; it contains only the compiled Yosys."""
-    return move_cache(tmp_path / "cache")
+    folder = tmp_path / getattr(request, "param", "cache") / "utf8-hdl"
+    folder.mkdir(parents=True)
+    (folder / "tools").symlink_to(compiled_yosys)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder.parent))
+    return folder
 
 
 def entries(folder: Path) -> list[Path]:
@@ -70,6 +61,8 @@ def decoded(engine: Engine) -> list[int]:
 
 
 ODD_NAME = '-rf *\nit\'s a $HOME; `echo` && "folder"'
+in_odd_folder = pytest.mark.parametrize("folder", [ODD_NAME], ids=["odd name"], indirect=True)
+
 RIGHT = [ord(c) for c in "A©€"]
 
 
@@ -158,8 +151,8 @@ def test_keys_have_separate_files(folder):
 
 @pytest.mark.long
 @needs_compiler
-def test_compiled_program_is_reused(tmp_path, move_cache, real_compiler, monkeypatch):
-    folder = move_cache(tmp_path / ODD_NAME)
+@in_odd_folder
+def test_compiled_program_is_reused(folder, real_compiler, monkeypatch):
     monkeypatch.chdir(real_compiler.path.parent)
     monkeypatch.setenv("CXX", "./cxx -O0 -DNAME='a b'")
     first = CxxrtlEngine(DESIGN)
@@ -203,8 +196,8 @@ def test_compiled_program_is_keyed_by_its_inputs(folder, quick_compiler, tmp_pat
 
 
 @needs_icarus
-def test_interpreted_program_is_kept_for_its_inputs(verilog, tmp_path, move_cache, monkeypatch):
-    folder = move_cache(tmp_path / ODD_NAME)
+@in_odd_folder
+def test_interpreted_program_is_kept_for_its_inputs(folder, verilog, tmp_path, monkeypatch):
     real, version = shutil.which("iverilog"), tmp_path / "version"
     script(tmp_path / "iverilog", f"[ \"$1\" = -V ] && exec cat '{version}'; exec '{real}' \"$@\"")
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
@@ -222,10 +215,8 @@ def test_interpreted_program_is_kept_for_its_inputs(verilog, tmp_path, move_cach
 
 @pytest.mark.long
 @needs_verilator
-def test_verilator_runtime_is_compiled_once(
-    verilog, tmp_path, move_cache, real_compiler, monkeypatch
-):
-    move_cache(tmp_path / "cache")
+@pytest.mark.usefixtures("folder")
+def test_verilator_runtime_is_compiled_once(verilog, real_compiler, monkeypatch):
     monkeypatch.setenv("CXX", str(real_compiler.path))
     assert decoded(VerilatorEngine(DESIGN, verilog)) == RIGHT
     assert [" -c " in call for call in real_compiler.calls] == [True, True, False]
@@ -456,25 +447,17 @@ def test_default_cache_is_in_home_folder(value, tmp_path, monkeypatch):
     assert file.parent == tmp_path / ".cache" / "utf8-hdl"
 
 
-BUILD = """
-from utf8_sim.tools.cache import built
-
-def build(folder):
-    print("building", flush=True)
-    input()
-    (folder / "product").write_text("content")
-    return folder / "product"
-
-print(built(["design"], ".so", build).read_text())
-"""
-
-
 def test_concurrent_builds_of_one_file(folder):
-    processes = [process(BUILD) for _ in range(4)]
-    assert [process.stdout.readline() for process in processes] == ["building\n"] * 4
-    assert [process.communicate("\n")[0] for process in processes] == ["content\n"] * 4
-    [file] = entries(folder)
-    assert built(["design"], ".so", None) == file
+    begun = threading.Barrier(4)
+
+    def build(folder: Path) -> Path:
+        begun.wait()
+        return Builder()(folder)
+
+    with ThreadPoolExecutor(4) as pool:
+        files = {*pool.map(lambda _: built(["design"], ".so", build), range(4))}
+    assert entries(folder) == [*files]
+    assert built(["design"], ".so", None).read_bytes() == b"content"
 
 
 def test_concurrent_removal_of_damaged_file(folder, monkeypatch):

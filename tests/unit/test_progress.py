@@ -15,20 +15,16 @@ from utf8_sim.engines.amaranth import AmaranthEngine
 
 
 class Lines:
-    """Collects the progress lines."""
+    """The progress lines; events let tests wait for them."""
 
     def __init__(self) -> None:
-        self._lines: set[str] = set()
-        self._changed = threading.Condition()
+        self._printed: dict[str, threading.Event] = {}
 
-    def add(self, line: str) -> None:
-        with self._changed:
-            self._lines.add(line)
-            self._changed.notify_all()
+    def event(self, line: str) -> threading.Event:
+        return self._printed.setdefault(line, threading.Event())
 
     def wait_for(self, text: str) -> None:
-        with self._changed:
-            self._changed.wait_for(lambda: f"utf8-hdl: working: {text}" in self._lines)
+        self.event(f"utf8-hdl: working: {text}").wait()
 
 
 @pytest.fixture
@@ -38,7 +34,7 @@ def lines(monkeypatch) -> Lines:
 
     def say_and_note(show, line, style=""):
         say(show, line, style)
-        printed.add(line)
+        printed.event(line).set()
 
     monkeypatch.setattr(terminal, "say", say_and_note)
     monkeypatch.setattr(terminal, "FIRST_LINE", 0.0)
@@ -57,10 +53,8 @@ def test_lines_show_task_and_percentage(lines):
             progress.advance(task, 3)
             lines.wait_for("[synthesis], 75%")
         assert set(threading.enumerate()) <= threads
-    assert {line.partition(",")[0] for line in err.getvalue().splitlines()} == {
-        "utf8-hdl: working: tools",
-        "utf8-hdl: working: [synthesis]",
-    }
+    tasks = {line.partition(",")[0] for line in err.getvalue().splitlines()}
+    assert tasks == {f"utf8-hdl: working: {task}" for task in ("tools", "[synthesis]")}
 
 
 def test_line_shows_remaining_time():

@@ -36,9 +36,7 @@ DEBIAN_PACKAGES = {
 def skip_summary(reasons: Iterable[str]) -> str:
     """A line with the number of skipped tests, and for each group, how to install what it needs."""
     counts = Counter(reasons)
-    groups = (
-        f"{count} {reason}{_how_to_install(reason)}" for reason, count in counts.most_common()
-    )
+    groups = (f"{n} {reason}{_how_to_install(reason)}" for reason, n in counts.most_common())
     return f"{counts.total()} skipped: {'; '.join(groups)}"
 
 

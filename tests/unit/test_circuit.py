@@ -79,16 +79,12 @@ def test_certain_literals_are_high_for_all_unknown_inputs():
         one, other = generator.sample(range(2 * number), 2)
         gates.append((max(one, other), min(one, other)))
     literals = range(2 * 35)
-    circuit = Circuit(
-        ("a", "b", "c", "d"), (), {str(each): each for each in literals}, tuple(gates)
-    )
+    outputs = {str(each): each for each in literals}
+    circuit = Circuit(("a", "b", "c", "d"), (), outputs, tuple(gates))
     runs = {each: circuit.simulate([each])[0] for each in product((0, 1), repeat=4)}
     cases = [*product((0, 1, None), repeat=4)]
-    levels = [
-        np.packbits([case[number] == level for case in cases])
-        for number in range(4)
-        for level in (1, 0)
-    ]
+    sides = product(range(4), (1, 0))
+    levels = [np.packbits([case[number] == level for case in cases]) for number, level in sides]
     certain = np.array([np.unpackbits(bits, count=len(cases)) for bits in circuit.certain(levels)])
     gained = 0
     for case, found in zip(cases, certain.T, strict=True):
@@ -130,7 +126,6 @@ def simulated(component: str) -> np.ndarray:
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("component", ["decoder", "encoder"])
 def test_circuit_agrees_with_simulation(component):
-    """A circuit has the outputs of Amaranth's simulation for the same inputs."""
     circuit, trace = circuit_of(component), simulated(component)
     pins = {f"{component}.{name}": trace[name].tolist() for name in trace.dtype.names}
     driven = {name.replace(".i.", ".i_").replace(".o.", ".o_"): pins[name] for name in pins}

@@ -50,11 +50,11 @@ class Diagram:
     """A parsed diagram. Its lanes consist of bricks; each cycle has several."""
 
     def __init__(self, svg: str) -> None:
-        self.root = ElementTree.fromstring(svg)
-        self._lanes = {}
-        for group in self.root.iter(f"{SVG}g"):
-            if re.fullmatch(r"wavelane_\d+_0", group.get("id", "")):
-                self._lanes[text_of(group.find(f"{SVG}text"))] = group.find(f"{SVG}g")
+        self._lanes = {
+            text_of(group.find(f"{SVG}text")): group.find(f"{SVG}g")
+            for group in ElementTree.fromstring(svg).iter(f"{SVG}g")
+            if re.fullmatch(r"wavelane_\d+_0", group.get("id", ""))
+        }
         self.names = list(self._lanes)
         clock = self._bricks("clk")
         self._bricks_per_cycle = len(clock) // clock.count("pclk")
@@ -168,20 +168,15 @@ def test_illegal_state_and_unstable_output():
     trace["state"][:] = 99
     diagram = Diagram(timing_diagram(trace, engine))
     assert diagram.labels("state") == ["illegal 99"]
-    assert diagram.boxes("token") == [
-        Box("U+0041 A", RESULT, 8, 1),
-        Box("U+0042 B", RESULT, 9, 2),
-    ]
+    assert diagram.boxes("token") == [Box("U+0041 A", RESULT, 8, 1), Box("U+0042 B", RESULT, 9, 2)]
 
 
 def test_title_groups_and_cycle_numbers():
     engine = AmaranthEngine(Encoder(EXTENDED))
     trace = run(engine, [1 << 41])
-    diagram = Diagram(timing_diagram(trace, engine, 1000))
-    texts = [text_of(text) for text in diagram.root.iter(f"{SVG}text")]
-    assert "utf8-hdl encoder, profile extended" in texts
-    assert "code points in" in texts
-    assert "bytes out" in texts
+    root = ElementTree.fromstring(timing_diagram(trace, engine, 1000))
+    texts = [text_of(text) for text in root.iter(f"{SVG}text")]
+    assert {*texts} >= {"utf8-hdl encoder, profile extended", "code points in", "bytes out"}
     numbers = [text for text in texts if re.fullmatch("1[0-9]{3}", text)]
     assert numbers == [str(number) for number in range(1000, 1000 + len(trace) + 1)]
 
@@ -201,10 +196,8 @@ LETTER = 6.1
 
 @pytest.mark.parametrize(
     ("items", "widest"),
-    [
-        (b"A\xc0A", 2),  # overlong
-        (b"A\x80A", 4),  # unexpected-continuation
-    ],
+    [(b"A\xc0A", 2), (b"A\x80A", 4)],
+    ids=["overlong", "unexpected-continuation"],
 )
 def test_labels_fit_into_boxes(items, widest):
     diagram, _trace = draw("decoder", items)

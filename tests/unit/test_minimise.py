@@ -12,7 +12,7 @@ from utf8_sim.engines.amaranth import AmaranthEngine
 from utf8_sim.engines.compiled import CxxrtlEngine
 from utf8_sim.lockstep import Lockstep
 from utf8_sim.minimise import Found, NotReproducible, minimised
-from utf8_sim.stimulus import FixedStalls, RandomStalls, Stimulus, Table
+from utf8_sim.stimulus import FixedStalls, RandomStalls, Stimulus, Table, random_column
 from utf8_sim.trace import Trace
 
 
@@ -63,13 +63,8 @@ def where(**levels: int):
 
 
 A_BYTE = where(i_valid=1, i_ready=1, reset=0)
-A_LEAD_BYTE = where(i_valid=1, i_ready=1, reset=0, i_data=0xED)
 INSIDE = where(i_valid=1, i_ready=1, reset=0, i_last=0)
 LAST = where(i_valid=1, i_ready=1, reset=0, i_last=1)
-OFFERED_IN_RESET = where(i_valid=1, reset=1)
-IDLE_LAST = where(i_valid=0, i_last=1, reset=0)
-STALLED_OUTPUT = where(o_valid=1, o_ready=0)
-WAITING_INPUT = where(i_valid=1, i_ready=0)
 
 
 def keep(*levels: int):
@@ -98,10 +93,10 @@ FAULTS = {
     "full rate": ([A_BYTE] * 5, [IDLE, *[A] * 5]),
     "end of a text": ([LAST, A_BYTE], [IDLE, (0, 1, 0x41, 1, 1), A]),
     "reset in a text": ([INSIDE, where(reset=1), A_BYTE], [IDLE, A, RESET, IDLE, A]),
-    "input offered in reset": ([OFFERED_IN_RESET], [(1, 1, 0x41, 0, 1)]),
-    "idle last": ([IDLE_LAST], [(0, 0, 0, 1, 1)]),
-    "stalled output": ([STALLED_OUTPUT], [IDLE, A, (0, 0, 0, 0, 0)]),
-    "waiting input": ([A_BYTE, WAITING_INPUT], [IDLE, A, (0, 1, 0x41, 0, 0)]),
+    "input offered in reset": ([where(i_valid=1, reset=1)], [(1, 1, 0x41, 0, 1)]),
+    "idle last": ([where(i_valid=0, i_last=1, reset=0)], [(0, 0, 0, 1, 1)]),
+    "stalled output": ([where(o_valid=1, o_ready=0)], [IDLE, A, (0, 0, 0, 0, 0)]),
+    "waiting input": ([A_BYTE, where(i_valid=1, i_ready=0)], [IDLE, A, (0, 1, 0x41, 0, 0)]),
 }
 """Faults of a compact decoder: their steps, and the shortest stimulus.
 
@@ -146,11 +141,7 @@ def test_needed_events_remain(steps, rows):
 def test_needed_beat_remains(step, levels, last):
     engine = Planted(Validator(lanes=2), seen(A_BYTE, step))
     generator = np.random.default_rng(1)
-    columns = {
-        "i.data": generator.integers(0, 256, (99, 2), dtype=np.uint8),
-        "i.keep": generator.integers(0, 2, (99, 2), dtype=np.uint8),
-        "i.last": generator.integers(0, 2, 99, dtype=np.uint8),
-    }
+    columns = {pin.name: random_column(pin, 99, generator) for pin in engine.interface.inputs}
     # The validator accepts nothing in its first cycle.
     idle, first, second = rows_of(shortest(engine, shown(engine, [columns])))
     assert idle == (0, 0, [0, 0], [0, 0], 0, 1)
@@ -160,7 +151,8 @@ def test_needed_beat_remains(step, levels, last):
 
 def test_history_of_long_run_is_limited(monkeypatch):
     monkeypatch.setattr("utf8_sim.lockstep.MAX_HISTORY", 1000)
-    engine = Planted(CompactDecoder(), seen(*[A_BYTE] * 900, A_LEAD_BYTE))
+    lead_byte = where(i_valid=1, i_ready=1, reset=0, i_data=0xED)
+    engine = Planted(CompactDecoder(), seen(*[A_BYTE] * 900, lead_byte))
     engine.window = 500
     lockstep = Lockstep(engine, Stimulus([(b"A" * 1400 + b"\xed\xbf", True)]))
     assert lockstep.run().cycle == 1401

@@ -110,11 +110,7 @@ def test_named_pipe_is_written_in_place(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "reason"),
-    [
-        ("none/out.txt", "No such file or directory"),
-        (".", "Is a directory"),
-    ],
+    ("name", "reason"), [("none/out.txt", "No such file or directory"), (".", "Is a directory")]
 )
 def test_unwritable_path_is_refused(tmp_path, monkeypatch, name, reason):
     monkeypatch.chdir(tmp_path)

@@ -21,15 +21,9 @@ def needs(*programs: str, modules: Iterable[str] = ()) -> pytest.MarkDecorator:
     return pytest.mark.skipif(bool(missing), reason=f"not installed: {', '.join(missing)}")
 
 
-DEBIAN_PACKAGES = {
-    CXX: "g++",
-    "vvp": "iverilog",
-    "chromedriver": "chromium-driver",
-    **{
-        name: name
-        for name in ("chromium", "g++", "ghdl", "iverilog", "make", "openssl", "verilator")
-    },
-}
+PROGRAMS = "chromium", "g++", "ghdl", "iverilog", "make", "openssl", "verilator"
+DEBIAN_PACKAGES = {name: name for name in PROGRAMS}
+DEBIAN_PACKAGES |= {CXX: "g++", "vvp": "iverilog", "chromedriver": "chromium-driver"}
 """The package of each program that tests use."""
 
 

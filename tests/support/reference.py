@@ -16,8 +16,7 @@ class RefToken(NamedTuple):
 
 def ref_tokens(data: bytes) -> list[RefToken]:
     """Tokens of a text in the `unicode` profile."""
-    tokens = []
-    begin = 0
+    tokens, begin = [], 0
     while begin < len(data):
         try:
             text, end, error = data[begin:].decode("utf-8"), len(data), None
@@ -93,10 +92,5 @@ def ref_transcoded(
 ) -> tuple[bytes, bool]:
     """A transcoded text, and its error flag; encodings are named as CPython's codecs."""
     found = text.decode(source, "replace")
-    try:
-        text.decode(source)
-    except UnicodeDecodeError:
-        error = True
-    else:
-        error = False
+    error = found != text.decode(source, "ignore")
     return found.removeprefix("\ufeff" * strip_bom).encode(target), error

@@ -74,10 +74,8 @@ def test_parse_refuses_unsupported_features(file):
 def test_certain_literals_are_high_for_all_unknown_inputs():
     """Gates are random; each input is low, high or unknown."""
     generator = random.Random(1)
-    gates = []
-    for number in range(5, 35):
-        one, other = generator.sample(range(2 * number), 2)
-        gates.append((max(one, other), min(one, other)))
+    pairs = [generator.sample(range(2 * number), 2) for number in range(5, 35)]
+    gates = [(max(pair), min(pair)) for pair in pairs]
     literals = range(2 * 35)
     outputs = {str(each): each for each in literals}
     circuit = Circuit(("a", "b", "c", "d"), (), outputs, tuple(gates))

@@ -1,8 +1,6 @@
-"""The Python interface: simulate, compare, scoreboard, refused arguments, imports."""
+"""The Python interface: simulate, compare, scoreboard, refused arguments."""
 
 import re
-import subprocess
-import sys
 from dataclasses import replace
 
 import numpy as np
@@ -209,13 +207,6 @@ def test_scoreboard_of_external_component():
         scoreboard.accept(BEAT.const(beat))
         with pytest.raises(Mismatch, match=r"data=\[2, 3, 4, 1\], .*actual data=\[1, 2, 3, 4\]"):
             scoreboard.take(BEAT.const(beat))
-
-
-def test_import_loads_no_heavy_modules():
-    loaded = "print(*sys.modules.keys() & {'amaranth', 'numpy', 'rich', 'utf8_sim'})"
-    program = f"import sys, utf8_flow; {loaded}; from utf8_flow import generate"
-    run = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
-    assert run.stdout == b"\n"
 
 
 def test_unknown_name_is_an_attribute_error():

@@ -112,20 +112,19 @@ def test_named_pipe_is_written_in_place(tmp_path):
 @pytest.mark.parametrize(
     ("name", "reason"), [("none/out.txt", "No such file or directory"), (".", "Is a directory")]
 )
-def test_unwritable_path_is_refused(tmp_path, monkeypatch, name, reason):
-    monkeypatch.chdir(tmp_path)
+@pytest.mark.usefixtures("folder")
+def test_unwritable_path_is_refused(name, reason):
     with pytest.raises(UsageError, match=f"^cannot write '{name}': .*{reason}$"):
         write(name)
 
 
 @needs_full_disk
-@pytest.mark.parametrize("content", ["little", "much" * 10_000])
-def test_full_disk_error_names_the_file(tmp_path, content):
-    other = str(tmp_path / "other.txt")
+@pytest.mark.parametrize("content", ["little", "much" * 10_000], ids=["at the end", "before"])
+def test_full_disk_error_names_the_file(folder, content):
     with (
         pytest.raises(UsageError, match=r"^cannot write '/dev/full': No space left on device$"),
         open_output("/dev/full") as full,
-        open_output(other),
+        open_output("other.txt"),
     ):
         full.write(content)
 

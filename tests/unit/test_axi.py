@@ -85,17 +85,10 @@ LANE = data.StructLayout({"unit": 3, "why": 2, "bad": 1})
 LANES = data.StructLayout({"lanes": data.ArrayLayout(LANE, 2), "last": 1})
 
 
-class Wide(Toy):
-    """A component with lanes that are wider at the output, and an additional port."""
-
-    def __init__(self) -> None:
-        super().__init__(LANES)
-        self.axi_widths = {"m_axis_tdata": 8, "m_axis_tuser": 4}
-        self.axi_outputs = {"m_axis_tkeep": self.o.p.lanes[1].unit}
-
-
 def test_lanes_are_mapped_to_ports():
-    toy = Wide()
+    toy = Toy(LANES)  # with wider lanes and one more port at the output
+    toy.axi_widths = {"m_axis_tdata": 8, "m_axis_tuser": 4}
+    toy.axi_outputs = {"m_axis_tkeep": toy.o.p.lanes[1].unit}
     top: Any = AxiStream(toy)
     lanes = [{"unit": 5, "why": 2, "bad": 0}, {"unit": 6, "why": 1, "bad": 1}]
     inputs = {"tdata": 0b110_101, "tlast": 1, "tuser": 0b1_01_0_10, "tvalid": 1}

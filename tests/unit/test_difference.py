@@ -1,7 +1,7 @@
 """Report of a difference: token, text, table of cycles, and a command that reproduces it."""
 
 import re
-from itertools import chain, repeat, takewhile
+from itertools import chain, dropwhile, repeat, takewhile
 
 import pytest
 from rich.cells import cell_len
@@ -124,11 +124,8 @@ def test_irreproducible_difference_is_reported(folder, invert, command):
 
 def table(result: Run) -> list[str]:
     """The lines of the table, including its heading."""
-    lines = result.out.splitlines()
-    begin = next(
-        number for number, line in enumerate(lines) if "i.valid" in line and ":" not in line
-    )
-    return list(takewhile(lambda line: line[:1] in " >", lines[begin:]))
+    rest = dropwhile(lambda line: "i.valid" not in line or ":" in line, result.out.splitlines())
+    return list(takewhile(lambda line: line[:1] in " >", rest))
 
 
 def test_report_of_difference(folder, monkeypatch):

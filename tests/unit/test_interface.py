@@ -1,7 +1,6 @@
 """The Python interface: simulate, compare, scoreboard, refused arguments."""
 
 import re
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,13 +14,11 @@ from utf8_flow import engine, generate
 from utf8_hdl import (
     EXTENDED,
     UCS2,
-    UNICODE,
     CompactDecoder,
     Compactor,
     Decoder,
     Encoder,
     ErrorKind,
-    ErrorSpan,
     WideDecoder,
 )
 from utf8_sim import (
@@ -162,13 +159,6 @@ def test_refused_input_leaves_scoreboard_unchanged():
     assert scoreboard.expected()["kind"] == ErrorKind.TRUNCATED.value
 
 
-def test_error_span_by_name():
-    profile = replace(UNICODE, error_span="whole-sequence")
-    assert profile.error_span is ErrorSpan.WHOLE_SEQUENCE
-    with pytest.raises(ValueError, match="not a valid ErrorSpan"):
-        replace(UNICODE, error_span="whole")
-
-
 def test_scoreboard_detects_every_wrong_field():
     scoreboard = accepting(Decoder(), b"AB")
     for field, level in A.items():
@@ -185,10 +175,9 @@ def test_scoreboard_detects_missing_and_surplus_outputs():
     scoreboard.take(A)
     with pytest.raises(Mismatch, match=r"token 1, error truncated \(2 bytes\): expected code_"):
         scoreboard.take(A | {"last": 1})
-    assert scoreboard.expected() == {
-        "code_point": 0xFFFD, "error": 1, "kind": 6, "length": 2, "last": 1
-    }  # fmt: skip
-    scoreboard.take(scoreboard.expected())
+    truncated = {"code_point": 0xFFFD, "error": 1, "kind": 6, "length": 2, "last": 1}
+    assert scoreboard.expected() == truncated
+    scoreboard.take(truncated)
     scoreboard.finish()
     assert scoreboard.expected() is None
     with pytest.raises(Mismatch, match="token 2: no output is expected, actual code_point=65"):

@@ -87,9 +87,8 @@ class Random(Elaboratable):
         step = rng.choice([-2, 1, 2])
         base = rng.randrange(6, 9) if step < 0 else rng.randrange(3)
         firsts = [base + step * n for n in range(count)]
-        wire, register, other = (
-            Signal(2 * count, name=name) for name in ("parts", "n", "exception")
-        )
+        names = "parts", "n", "exception"
+        wire, register, other = (Signal(2 * count, name=name) for name in names)
         m.d.comb += wire.eq(Cat(word[n : n + 2] for n in firsts))
         m.d.sync += register.eq(Cat(word[n] ^ word[n + 5 : n + 7] for n in firsts))
         m.d.sync += other.eq(~Cat(*(word[n] & word[n + 1] for n in firsts[1:]), word[0]))

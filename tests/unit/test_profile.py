@@ -30,7 +30,7 @@ from utf8_hdl import (
 
 
 @pytest.mark.parametrize(
-    ("profile", "rules", "width", "length_width"),
+    ("profile", "rules", "width", "length"),
     [
         (UNICODE, (4, 0x10FFFF, False, True), 21, 3),
         (UCS2, (3, 0xFFFF, False, False), 16, 2),
@@ -39,14 +39,12 @@ from utf8_hdl import (
     ],
     ids=["unicode", "ucs2", "ucs4", "extended"],
 )
-def test_named_profiles(profile, rules, width, length_width):
+def test_named_profiles(profile, rules, width, length):
     assert PROFILES[profile.name] is profile
     assert astuple(profile)[1:] == (*rules, ErrorSpan.MAXIMAL_SUBPART)
     assert profile.code_point_width == width
     widths = {name: Shape.cast(field.shape).width for name, field in token_layout(profile)}
-    assert widths == {
-        "code_point": width, "error": 1, "kind": 3, "length": length_width, "last": 1
-    }  # fmt: skip
+    assert widths == {"code_point": width, "error": 1, "kind": 3, "length": length, "last": 1}
 
 
 def odd(**changes: object) -> Callable[[], Profile]:
@@ -66,6 +64,7 @@ def odd(**changes: object) -> Callable[[], Profile]:
         ),
         (odd(longest_form=3, highest=0xD7FF), "highest must be FFFF or above"),
         (odd(highest=1114111.0), "highest must be an integer, 0 or more, not"),
+        (odd(error_span="whole"), "'whole' is not a valid ErrorSpan"),
         (odd(name=1), "name must be a str, not 1"),
         *(
             (odd(name=name), f"name must be letters, digits, '-' and '_', not {name!r}")
@@ -110,10 +109,9 @@ def test_copied_design_keeps_parameters(design):
 
 
 def test_description_lists_odd():
-    odd = replace(
-        UNICODE, name="My-UTF_8", accept_surrogates=True, error_span=ErrorSpan.WHOLE_SEQUENCE
-    )
-    assert odd.describe() == (
+    profile = odd(name="My-UTF_8", accept_surrogates=True, error_span="whole-sequence")()
+    assert profile.error_span is ErrorSpan.WHOLE_SEQUENCE
+    assert profile.describe() == (
         "My-UTF_8: 1 to 4 bytes, up to U+10FFFF, surrogates accepted, "
         "U+FFFE and U+FFFF accepted, error span whole-sequence"
     )

@@ -63,17 +63,9 @@ def read(text: str) -> Waves:
             sizes[name] = token.var.size
         elif token.kind is TokenKind.CHANGE_TIME:
             time = token.time_change
-        elif token.kind in CHANGES:
-            change = getattr(token, CHANGES[token.kind])
-            changes.append((time, names[change.id_code], change.value))
+        elif token.kind.name.startswith("CHANGE_"):
+            changes.append((time, names[token.data.id_code], token.data.value))
     return Waves(sizes, changes)
-
-
-CHANGES = {
-    TokenKind.CHANGE_SCALAR: "scalar_change",
-    TokenKind.CHANGE_VECTOR: "vector_change",
-    TokenKind.CHANGE_STRING: "string_change",
-}
 
 
 @each_design

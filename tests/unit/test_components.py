@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from amaranth.lib import data, enum
 
 import utf8_flow
 from beats import Beats
@@ -13,9 +14,9 @@ from upper import UPPER, Upper
 from utf8_hdl import Decoder
 from utf8_sim.command_line import CommandLine, ComponentOption
 from utf8_sim.components import COMPONENTS, component_of, register
-from utf8_sim.lockstep import Lockstep
+from utf8_sim.lockstep import Difference, Lockstep
 from utf8_sim.stimulus import Stimulus
-from utf8_sim.trace import Trace
+from utf8_sim.trace import Trace, pins_of
 
 engines = each_engine("amaranth", "cxxrtl", "verilator", "icarus")
 
@@ -92,3 +93,13 @@ def test_missing_member_is_refused(member):
         patch.delattr(type(UPPER), member)
         with pytest.raises(TypeError, match=f"UpperComponent must have a member '{member}'"):
             register(changed_entry(UPPER))
+
+
+def test_enumeration_labels_in_difference():
+    class Case(enum.Enum, shape=1):
+        SMALL = 0
+        NO_LETTER = 1
+
+    _, case = pins_of("o", data.StructLayout({"data": 8, "kind": Case}))
+    difference = Difference(3, case.name, expected=1, actual=0, labels=case.labels)
+    assert str(difference).endswith("pin o.kind: expected 1 (no-letter), actual 0 (small)")

@@ -5,7 +5,7 @@ import inspect
 import pickle
 import re
 from collections.abc import Callable
-from dataclasses import astuple, replace
+from dataclasses import FrozenInstanceError, astuple, replace
 from functools import partial
 
 import pytest
@@ -45,6 +45,11 @@ def test_named_profiles(profile, rules, width, length):
     assert profile.code_point_width == width
     widths = {name: Shape.cast(field.shape).width for name, field in token_layout(profile)}
     assert widths == {"code_point": width, "error": 1, "kind": 3, "length": length, "last": 1}
+
+
+def test_profile_is_immutable():
+    with pytest.raises(FrozenInstanceError):
+        UNICODE.highest = 0x7F
 
 
 def odd(**changes: object) -> Callable[[], Profile]:

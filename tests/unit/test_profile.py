@@ -113,7 +113,7 @@ def test_copied_design_keeps_parameters(design):
             assert getattr(made, name) == getattr(design, name)
 
 
-def test_description_lists_odd():
+def test_description_lists_rules():
     profile = odd(name="My-UTF_8", accept_surrogates=True, error_span="whole-sequence")()
     assert profile.error_span is ErrorSpan.WHOLE_SEQUENCE
     assert profile.describe() == (

@@ -222,13 +222,9 @@ def measure() -> Result:
         own = slice(COUNT * number, COUNT * (number + 1))
         refused = [answer["hash"] is None for answer in answers[own]]
         size = sum(map(len, every[own]))
-        found.append({"name": kind, "bytes": size})
-        found[-1] |= rates(size, refused, **{name: seconds[own] for name, seconds in best.items()})
-    return {
-        "processor": processor(),
-        "versions": versions(library),
-        "texts": found,
-    }
+        seconds_of = {name: seconds[own] for name, seconds in best.items()}
+        found.append({"name": kind, "bytes": size, **rates(size, refused, **seconds_of)})
+    return {"processor": processor(), "versions": versions(library), "texts": found}
 
 
 def rates(

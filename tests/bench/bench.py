@@ -266,16 +266,10 @@ def cocotb_loop_rate(folder: Path, text: bytes) -> Callable[[], float]:
     (folder / "text").write_bytes(text)
     (folder / "utf8_decoder.v").write_text(generate(Decoder()))
     command = [sys.executable, "-c", RUN_COCOTB, folder / "utf8_decoder.v", folder]
+    files = {"PYTHONPATH": HERE, "BENCH_TEXT": "text", "BENCH_RESULT": "result"}
 
     def measure() -> float:
-        run(
-            command,
-            folder,
-            PYTHONPATH=HERE,
-            BENCH_TEXT="text",
-            BENCH_RESULT="result",
-            BENCH_DRAIN=DRAIN,
-        )
+        run(command, folder, **files, BENCH_DRAIN=DRAIN)
         return checked_rate((folder / "result").read_text(), text)
 
     return measure

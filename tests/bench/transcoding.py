@@ -70,6 +70,9 @@ REPEATED = {
 Result = dict[str, Any]
 """A result of :func:`measure`, as a JSON object."""
 
+Times = list[float]
+"""Seconds for each text."""
+
 
 # The texts
 
@@ -228,11 +231,7 @@ def measure() -> Result:
 
 
 def rates(
-    size: int,
-    refused: list[bool],
-    cpython: list[float],
-    simdutf: list[float],
-    **others: list[float],
+    size: int, refused: list[bool], cpython: Times, simdutf: Times, **others: Times
 ) -> Result:
     """Bytes per second. ``simdutf_else_cpython`` adds CPython's time for texts simdutf refuses."""
     again = [seconds for seconds, is_refused in zip(cpython, refused, strict=True) if is_refused]

@@ -16,7 +16,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, suppress
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from io import BytesIO
@@ -36,7 +36,7 @@ from utf8_sim.lockstep import Lockstep
 from utf8_sim.stimulus import Stimulus, file_pieces
 from utf8_sim.tools.cores import cores
 from utf8_sim.tools.errors import ToolError
-from utf8_sim.tools.programs import need
+from utf8_sim.tools.programs import need, started
 
 HERE = Path(__file__).parent
 SAMPLE = HERE.parents[1] / "examples" / "scripts.txt"
@@ -163,32 +163,17 @@ def best_of(
     return {name: best(seen) for name, seen in figures.items()}
 
 
-@contextmanager
-def child(command: Sequence[str], **options) -> Iterator[subprocess.Popen]:
-    """Start a process. If the block ends early, it is killed with all of its descendants."""
-    process = subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, start_new_session=True, **options
-    )
-    try:
-        with process.stdout:
-            yield process
-            process.wait()
-    finally:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-
-
 def run(command: Sequence[str | Path], folder: Path, **variables: str | Path | int) -> Run:
     """Run a program to its end, with variables added to its environment."""
-    environment = os.environ | {name: str(value) for name, value in variables.items()}
     words = [str(word) for word in command]
+    pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE}
+    environment = {name: str(value) for name, value in variables.items()}
     with tempfile.TemporaryFile() as errors:
         begin = time.perf_counter()
-        with child(words, stderr=errors, cwd=folder, env=environment) as process:
+        with started(words, folder, **pipes, stderr=errors, env=environment) as process:
             output = process.stdout.read(1)
             first = time.perf_counter() - begin
-            output += process.stdout.read()
+            output += process.communicate()[0]
         end = time.perf_counter() - begin
         errors.seek(0)
         said = (errors.read() + output).decode(errors="replace").strip()
@@ -281,16 +266,10 @@ def cocotb_loop_rate(folder: Path, text: bytes) -> Callable[[], float]:
     (folder / "text").write_bytes(text)
     (folder / "utf8_decoder.v").write_text(generate(Decoder()))
     command = [sys.executable, "-c", RUN_COCOTB, folder / "utf8_decoder.v", folder]
+    files = {"PYTHONPATH": HERE, "BENCH_TEXT": "text", "BENCH_RESULT": "result"}
 
     def measure() -> float:
-        run(
-            command,
-            folder,
-            PYTHONPATH=HERE,
-            BENCH_TEXT="text",
-            BENCH_RESULT="result",
-            BENCH_DRAIN=DRAIN,
-        )
+        run(command, folder, **files, BENCH_DRAIN=DRAIN)
         return checked_rate((folder / "result").read_text(), text)
 
     return measure

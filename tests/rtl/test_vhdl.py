@@ -8,6 +8,7 @@ values come from the connections of ``AxiStream`` in Amaranth's simulator.
 import random
 import re
 import subprocess
+from collections.abc import Iterable
 from enum import Enum
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -51,8 +52,20 @@ def ghdl(*arguments: str, language: str = "08") -> str:
     ).stdout
 
 
+def write_top(use: str, declarations: str, statements: str) -> None:
+    """Write an entity that uses the tested packages."""
+    Path("top.vhd").write_text(
+        f"library ieee;\nuse ieee.std_logic_1164.all;\n{use}\nentity top is end entity;\n"
+        f"architecture a of top is\n{declarations}begin\n{statements}\nend architecture;\n"
+    )
+
+
 def vector(width: int) -> str:
     return f"std_logic_vector({width - 1} downto 0)" if width > 1 else "std_logic"
+
+
+def signals(widths: dict[str, int]) -> str:
+    return "".join(f"signal {name} : {vector(width)};\n" for name, width in widths.items())
 
 
 def vhdl_ports(vhdl: str) -> dict[str, int]:
@@ -87,14 +100,7 @@ def test_component_and_its_instantiation_are_legal(folder):
     use, instance = re.search(
         r"^--   (use .*?;)\n.*?^--   (\w+ : .*?\);)$", vhdl, re.M | re.S
     ).groups()
-    wires = "".join(
-        f"signal {name} : {vector(width)};\n" for name, width in vhdl_ports(vhdl).items()
-    )
-    Path("top.vhd").write_text(
-        f"library ieee;\nuse ieee.std_logic_1164.all;\n{use}\nentity top is end entity;\n"
-        f"architecture a of top is\n{wires}begin\n"
-        f"{re.sub('^-- ', '', instance, flags=re.M)}\nend architecture;\n"
-    )
+    write_top(use, signals(vhdl_ports(vhdl)), re.sub("^-- ", "", instance, flags=re.M))
     ghdl("-a", "utf8.vhd", "top.vhd")
 
 
@@ -106,18 +112,18 @@ def test_instance_in_the_documentation_is_legal(file, folder):
     package = "utf8_decoder_types" if "wrapper" in file else "utf8_decoder_component"
     [block] = [each for each in re.findall("```vhdl\n(.*?)```", PAGE, re.S) if package in each]
     use, *parts = block.split("...\n")
-    widths = {"byte_data": 8, "token_code_point": 32, "token_user": 8}
-    names = set(re.findall(r"=> (\w+)", block)) - {"token"}
-    signals = "".join(f"signal {name} : {vector(widths.get(name, 1))};\n" for name in names)
-    design = "".join(
-        f"process begin\n{part} null; end if; wait;\nend process;\n" if " if " in part else part
-        for part in [*(each for each in parts if "signal" in each), "begin\n"]
-        + [each for each in parts if "signal" not in each]
-    )
-    Path("top.vhd").write_text(
-        f"library ieee;\nuse ieee.std_logic_1164.all;\n{use}\nentity top is end entity;\n"
-        f"architecture a of top is\n{signals}{design}end architecture;\n"
-    )
+    widths = dict.fromkeys(re.findall(r"=> (\w+)", block), 1)
+    widths |= {"byte_data": 8, "token_code_point": 32, "token_user": 8}
+    widths.pop("token", None)
+    declarations, statements = signals(widths), ""
+    for part in parts:
+        if "signal" in part:
+            declarations += part
+        elif " if " in part:
+            statements += f"process begin\n{part} null; end if; wait;\nend process;\n"
+        else:
+            statements += part
+    write_top(use, declarations, statements)
     ghdl("-a", file, "top.vhd")
 
 
@@ -194,10 +200,11 @@ class Toy(wiring.Component):
 
     component_name = "toy"
 
-    def __init__(self) -> None:
+    def __init__(self, i: data.StructLayout | None = None) -> None:
         pair = data.StructLayout({"kind": ErrorKind, "values": data.ArrayLayout(3, 2), "flag": 1})
         mode = data.StructLayout({"mode": Mode, "other": Mode})
-        i = data.StructLayout({"pairs": data.ArrayLayout(pair, 3), "kind": ErrorKind, "last": 1})
+        pairs = {"pairs": data.ArrayLayout(pair, 3), "kind": ErrorKind, "last": 1}
+        i = i or data.StructLayout(pairs)
         o = data.StructLayout({"single": data.ArrayLayout(mode, 1), "none": 0, "user": 5})
         super().__init__({"i": In(stream.Signature(i)), "o": Out(stream.Signature(o))})
         self.axi_widths = {"m_axis_tuser": 12}
@@ -301,10 +308,10 @@ def random_steps(component: Any, count: int) -> list[Step]:
     return steps
 
 
-def process(driven: list[dict[str, str]], expected: list[dict[str, str]]) -> str:
+def process(chosen: Iterable[tuple[dict[str, str], dict[str, str]]]) -> str:
     """A VHDL process that drives and checks values, with ten nanoseconds per step."""
     steps = []
-    for number, (drives, checks) in enumerate(zip(driven, expected, strict=True)):
+    for number, (drives, checks) in enumerate(chosen):
         steps += [f"{name} <= {value};" for name, value in drives.items()]
         steps.append("wait for 5 ns;")
         steps += [
@@ -347,18 +354,14 @@ def simulate(component: Any, wrapper: str, steps: int = 8) -> None:
     random.seed(1)
     module, verilog = module_name(component), declare(component)
     chosen = random_steps(component, steps)
-    drives_stub, drives_bench = (
-        [each.flat[1] for each in chosen],
-        [each.wrapped[0] for each in chosen],
-    )
     types = {name: vector(width) for name, width in verilog_ports(verilog).items()}
     plain = [name for name in types if name in chosen[0].wrapped[0] | chosen[0].wrapped[1]]
-    modes = {name: "out" if name in drives_stub[0] else "in" for name in types}
+    modes = {name: "out" if name in chosen[0].flat[1] else "in" for name in types}
     Path("stub.vhd").write_text(
         STUB.format(
             module=module,
             ports=";\n".join(f"{name} : {modes[name]} {types[name]}" for name in types),
-            process=process(drives_stub, [each.flat[0] for each in chosen]),
+            process=process((each.flat[1], each.flat[0]) for each in chosen),
         )
     )
     Path("bench.vhd").write_text(
@@ -366,7 +369,7 @@ def simulate(component: Any, wrapper: str, steps: int = 8) -> None:
             module=module,
             signals="\n".join(f"signal {name} : {types[name]};" for name in plain),
             map=",\n".join(f"{name} => {name}" for name in (*plain, "s_axis", "m_axis")),
-            process=process(drives_bench, [each.wrapped[1] for each in chosen]),
+            process=process(each.wrapped for each in chosen),
         )
     )
     Path("wrapper.vhd").write_text(wrapper)
@@ -416,29 +419,14 @@ def test_command_writes_the_tested_wrapper(options, folder, monkeypatch):
 
 
 FAULTS = [
-    (
-        "decoder",
-        "m_axis.error <= m_axis_tuser(0)",
-        "m_axis.error <= m_axis_tuser(7)",
-        "m_axis.error",
-    ),
+    ("decoder", "error <= m_axis_tuser(0)", "error <= m_axis_tuser(7)", "m_axis.error"),
     ("decoder", "tuser(3 downto 1)", "tuser(6 downto 4)", "m_axis.kind"),
     ("decoder", 'when "011" => return OVERLONG', 'when "011" => return SURROGATE', "m_axis.kind"),
     ("decoder", "s_axis_tlast <= s_axis.last", "s_axis_tlast <= s_axis.data(0)", "s_axis_tlast"),
     ("decoder", "s_axis_tvalid => s_axis_tvalid", "s_axis_tvalid => rst", "s_axis_tvalid"),
-    (
-        "decoder, 2 lanes",
-        "tdata(32 * lane + 20 downto 32 * lane)",
-        "tdata(20 downto 0)",
-        "slots(1)",
-    ),
+    ("decoder, 2 lanes", "32 * lane + 20 downto 32 * lane", "20 downto 0", "slots(1)"),
     ("decoder, 2 lanes", "<= s_axis.data(lane)", "<= s_axis.data(1 - lane)", "s_axis_tdata"),
-    (
-        "toy",
-        "to_std_logic_vector(s_axis.kind)",
-        "to_std_logic_vector(s_axis.pairs(0).kind)",
-        "tdata",
-    ),
+    ("toy", "vector(s_axis.kind)", "vector(s_axis.pairs(0).kind)", "tdata"),
 ]
 """Faults of wrappers: a design, an edit, and the port or field that is wrong."""
 
@@ -465,13 +453,9 @@ def test_kinds_have_the_codes_of_the_component(language, folder):
         f'assert to_std_logic_vector({kind.name}) = "{kind.value:03b}" severity failure;\n'
         for kind in ErrorKind
     )
-    Path("top.vhd").write_text(
-        "library ieee;\nuse ieee.std_logic_1164.all;\nuse work.utf8_decoder_types.all;\n"
-        "entity top is end entity;\n"
-        f"architecture a of top is begin\nprocess begin\n{checks}"
-        'assert to_utf8_decoder_error_kind("0X1") = NONE severity failure;\n'
-        'report "end";\nwait;\nend process;\nend architecture;\n'
-    )
+    checks += 'assert to_utf8_decoder_error_kind("0X1") = NONE severity failure;\nreport "end";\n'
+    statements = f"process begin\n{checks}wait;\nend process;"
+    write_top("use work.utf8_decoder_types.all;", "", statements)
     ghdl("-a", "utf8_wrapper.vhd", "top.vhd", language=language)
     ghdl("-e", "top", language=language)
     assert "end" in ghdl("-r", "top", language=language)
@@ -481,29 +465,18 @@ def test_kinds_have_the_codes_of_the_component(language, folder):
 def test_two_wrappers_fit_into_one_design(folder):
     for spec in (DesignSpec("decoder"), DesignSpec("validator", lanes=2)):
         Path(f"{spec.component}.vhd").write_text(wrapper_of(spec.make()))
-    Path("top.vhd").write_text(
-        "library ieee;\nuse ieee.std_logic_1164.all;\n"
-        "use work.utf8_decoder_types.all;\nuse work.utf8_validator_2_types.all;\n"
-        "entity top is end entity;\narchitecture a of top is\n"
-        "signal token : utf8_decoder_output;\nsignal beat : utf8_validator_2_output;\n"
-        "begin\nprocess begin\nif token.kind = OVERLONG and beat.user.kind = OVERLONG then\n"
+    write_top(
+        "use work.utf8_decoder_types.all;\nuse work.utf8_validator_2_types.all;",
+        "signal token : utf8_decoder_output;\nsignal beat : utf8_validator_2_output;\n",
+        "process begin\nif token.kind = OVERLONG and beat.user.kind = OVERLONG then\n"
         'assert to_utf8_decoder_error_kind("011") = OVERLONG;\n'
         "token.kind <= to_utf8_decoder_error_kind(to_std_logic_vector(beat.user.kind));\n"
-        "end if;\nwait;\nend process;\nend architecture;\n"
+        "end if;\nwait;\nend process;",
     )
     ghdl("-a", "decoder.vhd", "validator.vhd", "top.vhd")
 
 
-class OddNames(Toy):
-    """A field whose name is a reserved word of VHDL."""
-
-    def __init__(self) -> None:
-        byte = data.StructLayout({"signal": 8})
-        wiring.Component.__init__(
-            self, {"i": In(stream.Signature(byte)), "o": Out(stream.Signature(8))}
-        )
-
-
 def test_field_with_an_illegal_name_is_refused():
+    reserved = data.StructLayout({"signal": 8})
     with pytest.raises(UsageError, match="'signal'"):
-        wrapper_of(OddNames())
+        wrapper_of(Toy(reserved))

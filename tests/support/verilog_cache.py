@@ -3,6 +3,7 @@
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import utf8_flow
 import utf8_hdl
@@ -28,18 +29,16 @@ def verilog_of(
     header depends on them. A file is never visible in part.
     """
     axi = AxiModule(component, active_low_reset)
-    key = [
-        to_rtlil(axi, axi.ports),
-        *(repr(DesignSpec.of(component)), str(module), str((active_low_reset, initial_values))),
-        *_sources(),
-    ]
+    options = module, active_low_reset, initial_values
+    rtlil = to_rtlil(axi, axi.ports)
 
     def build(folder: Path) -> Path:
         file = folder / "design.v"
-        file.write_text(
-            generate(component, module, active_low_reset, initial_values), encoding="utf-8"
-        )
+        with mock.patch.object(verilog, "to_rtlil", return_value=rtlil):  # not elaborated again
+            file.write_text(generate(component, *options), encoding="utf-8")
         return file
+
+    key = [rtlil, repr(DesignSpec.of(component)), str(options), *_sources()]
 
     return built(key, ".v", build).read_text(encoding="utf-8")
 

@@ -17,31 +17,24 @@ WHEEL = {"utf8_hdl/__init__.py", "utf8_flow/live/page/index.html"}
 SDIST = TRACKED - {".ci/run"}
 
 
-def test_right_content_is_accepted():
-    assert [*packages.wheel_problems({*WHEEL, "utf8_hdl-1.dist-info/METADATA"}, TRACKED)] == []
-    assert [*packages.sdist_problems({*SDIST, "PKG-INFO"}, TRACKED)] == []
+PAGE = "utf8_flow/live/page/index.html"
+FLAWS = {
+    "wheel, right": (WHEEL | {"utf8_hdl-1.dist-info/METADATA"}, []),
+    "wheel, asset missing": (WHEEL - {PAGE}, [f"the wheel lacks {PAGE}"]),
+    "wheel, tests": (WHEEL | {"tests/conftest.py"}, ["the wheel has tests/conftest.py"]),
+    "wheel, cache": (WHEEL | {"__pycache__/a.pyc"}, ["the wheel has __pycache__/a.pyc"]),
+    "sdist, right": (SDIST | {"PKG-INFO"}, []),
+    "sdist, licence missing": (SDIST - {"LICENSE"}, ["the sdist lacks LICENSE"]),
+    "sdist, CI": (SDIST | {".ci/run"}, ["the sdist has .ci/run"]),
+}
+"""The files of a package, and what is wrong with them."""
 
 
-@pytest.mark.parametrize(
-    ("wheel", "problem"),
-    [
-        (WHEEL - {"utf8_flow/live/page/index.html"}, "lacks utf8_flow/live/page/index.html"),
-        (WHEEL | {"tests/conftest.py"}, "has tests/conftest.py"),
-        (WHEEL | {"utf8_hdl/__pycache__/a.pyc"}, "has utf8_hdl/__pycache__/a.pyc"),
-    ],
-    ids=["asset missing", "tests", "cache"],
-)
-def test_wrong_wheel_is_found(wheel, problem):
-    assert [*packages.wheel_problems(wheel, TRACKED)] == [f"the wheel {problem}"]
-
-
-@pytest.mark.parametrize(
-    ("sdist", "problem"),
-    [(SDIST - {"LICENSE"}, "lacks LICENSE"), (SDIST | {".ci/run"}, "has .ci/run")],
-    ids=["licence missing", "CI"],
-)
-def test_wrong_sdist_is_found(sdist, problem):
-    assert [*packages.sdist_problems(sdist, TRACKED)] == [f"the sdist {problem}"]
+@pytest.mark.parametrize("flaw", FLAWS)
+def test_wrong_content_is_found(flaw):
+    files, problems = FLAWS[flaw]
+    check = packages.wheel_problems if "wheel" in flaw else packages.sdist_problems
+    assert [*check(files, TRACKED)] == problems
 
 
 @pytest.mark.parametrize(

@@ -13,27 +13,24 @@ import pytest
 
 from altered import Altered, Edit
 from needs import CXX
-from reference import RefToken
 from utf8_flow.export.verilog import generate
 from utf8_hdl import (
     PROFILES,
-    UNICODE,
     CompactDecoder,
     CompactEncoder,
     Decoder,
     Encoder,
-    ErrorKind,
     ErrorSpan,
     Profile,
 )
+from utf8_sim import compare, simulate
 from utf8_sim.campaign import Part
 from utf8_sim.engines.amaranth import AmaranthEngine
 from utf8_sim.engines.compiled import CxxrtlEngine, VerilatorEngine
 from utf8_sim.engines.engine import Engine, HangError
 from utf8_sim.lockstep import Difference, Lockstep
-from utf8_sim.stimulus import FixedStalls, RandomStalls, Stimulus
+from utf8_sim.stimulus import FixedStalls, RandomStalls, Stalls, Stimulus
 from utf8_sim.tools.programs import find
-from utf8_sim.trace import Trace
 
 NO_STALLS = FixedStalls()
 STALLS = {
@@ -66,67 +63,17 @@ def engine_of(component: type, *parameters: Any) -> AmaranthEngine:
 
 
 def rtl_trace(
-    texts: Iterable[Sequence[int]],
-    stalls=(NO_STALLS, NO_STALLS),
-    design: Decoder | Encoder | AmaranthEngine | None = None,
+    texts: Iterable[Sequence[int]], stalls: tuple[Stalls, Stalls], design: Any
 ) -> np.ndarray:
     """The trace of a simulation: an array with a row per cycle and a field per pin."""
-    stimulus = Stimulus([(text, True) for text in texts], *stalls)
-    return Trace.join(list(_engine(design).run(stimulus))).table()
-
-
-def _engine(design: Decoder | Encoder | AmaranthEngine | None) -> AmaranthEngine:
-    if design is None:
-        return engine_of(Decoder, UNICODE)
-    return design if isinstance(design, AmaranthEngine) else AmaranthEngine(design)
-
-
-def taken(trace: np.ndarray) -> np.ndarray:
-    """The cycles in which an output was taken; no cycle in which reset is active."""
-    return trace[(trace["o.valid"] & trace["o.ready"] & ~trace["reset"]).astype(bool)]
-
-
-def rtl_tokens(
-    data: bytes,
-    stalls=(NO_STALLS, NO_STALLS),
-    profile: Profile = UNICODE,
-    compact: bool = False,
-) -> list[RefToken]:
-    """The tokens of a text, as `ref_tokens` returns them."""
-    engine = engine_of(DECODERS[compact], profile)
-    tokens = taken(rtl_trace([data] if data else [], stalls, engine))
-    ends = np.cumsum(tokens["o.length"], dtype=int)
-    return [
-        RefToken(
-            int(end) - int(token["o.length"]),
-            int(token["o.length"]),
-            int(token["o.code_point"]),
-            ErrorKind(int(token["o.kind"])).label if token["o.error"] else None,
-        )
-        for end, token in zip(ends, tokens, strict=True)
-    ]
-
-
-def rtl_encode(
-    values: Sequence[int],
-    stalls=(NO_STALLS, NO_STALLS),
-    profile: Profile = UNICODE,
-    compact: bool = False,
-) -> tuple[bytes, list[int]]:
-    """The encoding of a text, and the indices of the bytes that are flagged as errors."""
-    engine = engine_of(ENCODERS[compact], profile)
-    encoded = taken(rtl_trace([values] if len(values) else [], stalls, engine))
-    return bytes(encoded["o.data"].tolist()), np.flatnonzero(encoded["o.error"]).tolist()
+    return simulate(design, *texts, input_stalls=stalls[0], output_stalls=stalls[1]).table()
 
 
 def lockstep(
-    texts: Iterable[Sequence[int]],
-    stalls=(NO_STALLS, NO_STALLS),
-    design: Decoder | Encoder | AmaranthEngine | None = None,
+    texts: Iterable[Sequence[int]], stalls: tuple[Stalls, Stalls], design: Any
 ) -> Difference | None:
     """The first difference between hardware and golden model, or None."""
-    stimulus = Stimulus([(text, True) for text in texts], *stalls)
-    return Lockstep(_engine(design), stimulus).run()
+    return compare(design, *texts, input_stalls=stalls[0], output_stalls=stalls[1])
 
 
 ODD_PROFILES = {
@@ -313,8 +260,7 @@ def random_part(engine: Engine) -> Part:
 def campaign_catches(design: Decoder | Encoder) -> bool:
     """True if the built-in campaign finds a difference or a hang, at full rate or with stalls."""
     engine = AmaranthEngine(design)
-    parts = engine.component.campaign(design, 0)
-    for part in sorted(parts, key=lambda part: part.size):
+    for part in sorted(engine.component.campaign(design, 0), key=lambda part: part.size):
         for stalls in (STALLS["full rate"], STALLS["both slow"]):
             try:
                 difference = Lockstep(engine, Stimulus(part.pieces(), *stalls)).run()

@@ -20,8 +20,6 @@ pytest.importorskip("pyosys", reason="pyosys is not installed")
 
 WHOLE = replace(UNICODE, error_span=ErrorSpan.WHOLE_SEQUENCE)
 
-each_rule = pytest.mark.parametrize("profile", ALL_RULES.values(), ids=ALL_RULES)
-
 
 def few(profile: Profile) -> list[int]:
     """A byte of each class, but only two continuation bytes."""
@@ -37,7 +35,7 @@ def difference(profile: Profile) -> str:
 
 
 @pytest.mark.sample(1)
-@each_rule
+@pytest.mark.parametrize("profile", ALL_RULES.values(), ids=ALL_RULES)
 def test_decoder_matches_specification(profile):
     counts, found = walk(profile, few(profile))
     assert found == ""

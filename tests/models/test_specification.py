@@ -6,11 +6,10 @@ from itertools import count
 
 import pytest
 from amaranth.hdl import ClockDomain, Module
-from amaranth.sim import Simulator
 
 from naive import naive_tokens
 from reference import BOUNDARY_BYTES
-from rtl import ALL_RULES
+from rtl import ALL_RULES, run_benches
 from utf8_flow.formal.well_formed import WellFormedText, row_ends
 from utf8_hdl import EXTENDED, UCS2, UCS4, UNICODE, Profile
 
@@ -71,10 +70,7 @@ def test_byte_fits_if_text_can_continue(profile):
     m = Module()
     m.domains.sync = ClockDomain()
     text = WellFormedText(m, profile)
-    simulator = Simulator(m)
-    simulator.add_clock(1e-6)
-    simulator.add_testbench(bench)
-    simulator.run()
+    run_benches(m, bench)
     assert lengths == set(range(1, profile.longest_form + 1))
 
 

@@ -41,8 +41,6 @@ from utf8_sim.golden.model import feed_all
 from utf8_sim.lockstep import Lockstep
 from utf8_sim.stimulus import LAST, Stimulus
 
-profiles = pytest.mark.parametrize("profile", PROFILES.values(), ids=PROFILES)
-
 
 def test_value_classes_of_unicode():
     assert [class_name(members) for members in value_classes(UNICODE)] == [
@@ -63,11 +61,12 @@ def test_bytes_of_a_class_are_equivalent(profile):
         return tokens["o.kind"].tolist(), tokens["o.length"].tolist(), model.pending
 
     tails = sorted({encoding[1:3] for encoding in boundary_encodings(profile)})
-    for members, start, tail in product(classes, beginnings(profile), tails):
+    several = [members for members in classes if len(members) > 1]
+    for members, start, tail in product(several, beginnings(profile), tails):
         assert effect(start, members[0], tail) == effect(start, members[-1], tail)
 
 
-@profiles
+@pytest.mark.parametrize("profile", PROFILES.values(), ids=PROFILES)
 def test_toggled_values_cover_every_bit(profile):
     values = toggled_values(profile)
     longest = [value for value in values if len(encode_as(value)) == profile.longest_form]

@@ -13,7 +13,6 @@ from amaranth.back import verilog
 from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.fifo import SyncFIFOBuffered
-from amaranth.sim import Simulator
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -21,6 +20,7 @@ from altered import edited
 from naive import naive_tokens
 from needs import needs
 from reference import BOUNDARY_BYTES, ref_tokens
+from rtl import run_benches
 from serial_line import (
     COUNTS,
     ENQUIRY,
@@ -181,10 +181,7 @@ def check_statistics(hardware) -> None:
                 digits += f"{ctx.get(hardware.digit):X}"
             read.append(digits)
 
-    simulator = Simulator(hardware)
-    simulator.add_clock(1e-6)
-    simulator.add_testbench(bench)
-    simulator.run()
+    run_benches(hardware, bench)
     assert max(sent.values()) > 2000
     assert read == [f"{sent[number]:016}" for number in range(len(COUNTS))]
 
@@ -292,10 +289,7 @@ def entries(depth: int, count: int) -> list[tuple[int, Mark]]:
                 found.append((ctx.get(buffer.o.p.data), ctx.get(buffer.o.p.mark)))
             await ctx.tick()
 
-    simulator = Simulator(buffer)
-    simulator.add_clock(1e-6)
-    simulator.add_testbench(bench)
-    simulator.run()
+    run_benches(buffer, bench)
     return found
 
 

@@ -1,8 +1,9 @@
 """Simulation of the gateware for tests, and designs with known flaws."""
 
+import random
 import re
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import product
@@ -10,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from amaranth.sim import Simulator
 
 from altered import Altered, Edit
 from needs import CXX
@@ -67,6 +69,64 @@ def rtl_trace(
 ) -> np.ndarray:
     """The trace of a simulation: an array with a row per cycle and a field per pin."""
     return simulate(design, *texts, input_stalls=stalls[0], output_stalls=stalls[1]).table()
+
+
+def run_benches(design: Any, *benches: Callable[[Any], Any]) -> None:
+    """Simulate a design in Amaranth's simulator until all test benches end."""
+    simulator = Simulator(design)
+    simulator.add_clock(1e-6)
+    for bench in benches:
+        simulator.add_testbench(bench)
+    simulator.run()
+
+
+def run_streams(
+    design: Any,
+    source: Any,
+    sink: Any,
+    items: Iterable[Any],
+    stalls: tuple[float, float] = (0, 0),
+    watched: tuple[Any, list[int]] | None = None,
+    patience: int = 200,
+    seed: int = 0,
+) -> list[Any]:
+    """The outputs of a design for the inputs, until ``patience`` cycles have no output.
+
+    The design need not be a component of the project. Producer and consumer stall at random with
+    these probabilities. ``watched`` is a signal and a list that records its value in each cycle.
+    """
+    taken: list[Any] = []
+    generator, reader = random.Random(2 * seed + 1), random.Random(2 * seed + 2)
+
+    async def drive(ctx: Any) -> None:
+        for item in items:
+            while generator.random() < stalls[0]:
+                await ctx.tick()
+            ctx.set(source.payload, item)
+            ctx.set(source.valid, 1)
+            await ctx.tick().until(source.ready)
+            ctx.set(source.valid, 0)
+
+    async def take(ctx: Any) -> None:
+        idle, previous = 0, None
+        while idle < patience:
+            ready = reader.random() >= stalls[1]
+            ctx.set(sink.ready, ready)
+            _, _, valid, payload = await ctx.tick().sample(sink.valid, sink.payload)
+            idle = 0 if valid else idle + 1
+            if watched:
+                watched[1].append(ctx.get(watched[0]))
+            assert previous is None or (valid and payload == previous), "the output must hold"
+            previous = payload if valid and not ready else None
+            if valid and ready:
+                taken.append(payload)
+
+    simulator = Simulator(design)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(drive, background=True)  # a design may accept no more inputs
+    simulator.add_testbench(take)
+    simulator.run()
+    return taken
 
 
 def lockstep(

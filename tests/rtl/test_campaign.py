@@ -90,12 +90,11 @@ def campaign_coverage(engine, modes=None, left_out=(), seed=0):
     parts = engine.component.campaign(engine.design, seed)
     for part, mode in runs(parts, modes or campaign_modes(seed)):
         if part.name not in left_out:
-            one = engine.component.coverage(engine)
+            coverage.reset()  # of the state at the end of the last run
             lockstep = Lockstep(engine, mode.stimulus(part))
             for trace in lockstep:
-                one.add(trace)
+                coverage.add(trace)
             assert lockstep.difference is None
-            coverage.merge(one.counts)
     return coverage
 
 

@@ -163,14 +163,7 @@ def test_compiled_model_equals_interpreted(model, profile, monkeypatch):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    "options",
-    [
-        "",
-        "--component encoder",
-        "--component transcoder --lanes 4",
-    ],
-)
+@pytest.mark.parametrize("options", ["", "--component encoder", "--component transcoder --lanes 4"])
 def test_kernels_stay_within_arrays(options):
     pytest.importorskip("numba", reason="numba is not installed")
     environment = {**os.environ, "NUMBA_BOUNDSCHECK": "1", COMPILED: "always"}

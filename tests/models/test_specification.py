@@ -33,9 +33,7 @@ def is_prefix(text: bytes, profile: Profile) -> bool:
 
 @pytest.mark.sample(1)
 @pytest.mark.parametrize(
-    "profile",
-    [UNICODE, EXTENDED, UCS2, UCS4, OTHER_RULES],
-    ids=lambda it: it.name,
+    "profile", [UNICODE, EXTENDED, UCS2, UCS4, OTHER_RULES], ids=lambda it: it.name
 )
 def test_byte_fits_if_text_can_continue(profile):
     generator = random.Random(1)

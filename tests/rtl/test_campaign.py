@@ -163,13 +163,8 @@ def test_idle_payloads_half_hostile(design):
     engine = AmaranthEngine(design)
     hostile = {name: column[:IDLE_ROWS] for name, column in engine.idle_payloads.items()}
     assert {len(column) for column in engine.idle_payloads.values()} == {2 * IDLE_ROWS}
-    first = next(
-        inputs
-        for inputs in engine.items(
-            Stimulus(engine.component.fuzz(design, np.random.default_rng(0)))
-        )
-        if len(inputs[LAST])
-    )
+    inputs = engine.items(Stimulus(engine.component.fuzz(design, np.random.default_rng(0))))
+    first = next(columns for columns in inputs if len(columns[LAST]))
     for name, column in hostile.items():
         assert np.array_equal(column, first[name][:IDLE_ROWS])
 
@@ -181,14 +176,11 @@ def test_coverage_of_a_trace(stalls):
     stimulus = Stimulus([(b"A\xe2\x82\xac\xc0", True)], *stalls)
     for trace in Lockstep(engine, stimulus):
         coverage.add(trace)
-    cells = {
-        (class_name(coverage.classes[row]), coverage.columns[column]): int(count)
-        for (row, column), count in zip(
-            product(range(16), range(4)), coverage.cells.flat, strict=True
-        )
-        if count
-    }
-    assert cells == {
+    assert coverage.cells.shape == (16, 4)
+    assert {
+        (class_name(coverage.classes[row]), coverage.columns[column]): coverage.cells[row, column]
+        for row, column in np.argwhere(coverage.cells)
+    } == {
         ("00..7F", "START"): 1,
         ("E1..EC", "START"): 1,
         ("80..8F", "NEED_2"): 1,

@@ -148,10 +148,7 @@ def test_random_lanes():
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    ("source", "unit"),
-    [("utf-16le", "<u2"), ("utf-32be", ">u4")],
-)
+@pytest.mark.parametrize(("source", "unit"), [("utf-16le", "<u2"), ("utf-32be", ">u4")])
 def test_random_units(source, unit):
     design = Transcoder(source=EncodingScheme(source), target=EncodingScheme.UTF_8, lanes=8)
     size = np.dtype(unit).itemsize

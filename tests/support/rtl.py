@@ -16,15 +16,7 @@ from amaranth.sim import Simulator
 from altered import Altered, Edit
 from needs import CXX
 from utf8_flow.export.verilog import generate
-from utf8_hdl import (
-    PROFILES,
-    CompactDecoder,
-    CompactEncoder,
-    Decoder,
-    Encoder,
-    ErrorSpan,
-    Profile,
-)
+from utf8_hdl import PROFILES, CompactDecoder, CompactEncoder, Decoder, Encoder, ErrorSpan, Profile
 from utf8_sim import compare, simulate
 from utf8_sim.campaign import Part
 from utf8_sim.engines.amaranth import AmaranthEngine
@@ -182,10 +174,7 @@ BREAKS = {
         "valid = i.valid | skid_taken",
         "valid = i.ready | skid_taken",
     ),
-    "skid: byte lost in it": (
-        "valid = i.valid | skid_taken",
-        "valid = i.valid",
-    ),
+    "skid: byte lost in it": ("valid = i.valid | skid_taken", "valid = i.valid"),
 }
 
 # Flaws in rules that `unicode` does not use: a profile that uses them, and the edit.

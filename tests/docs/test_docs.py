@@ -98,6 +98,11 @@ def test_figures_of_readme_match_the_measurements():
     assert stated == {options: measured[options] for options in stated}
 
 
+def test_readme_is_short():
+    words = re.sub(r"```.*?```|[|]", "", README, flags=re.S).split()
+    assert 0 < len(words) <= 1200  # a limit of ours, without code
+
+
 def test_citation_has_the_version():
     assert f"\nversion: {utf8_hdl.__version__}\n" in (ROOT / "CITATION.cff").read_text()
 

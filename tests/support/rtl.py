@@ -96,7 +96,9 @@ def run_streams(
                 await ctx.tick()
             ctx.set(source.payload, item)
             ctx.set(source.valid, 1)
-            await ctx.tick().until(source.ready)
+            accepted = False
+            while not accepted:  # `until` cannot be abandoned in the middle
+                _, _, accepted = await ctx.tick().sample(source.ready)
             ctx.set(source.valid, 0)
 
     async def take(ctx: Any) -> None:

@@ -17,7 +17,7 @@ import utf8_hdl
 import utf8_sim
 from command import in_shell, narrow, paste, run
 from needs import needs
-from rtl import run_benches
+from rtl import run_bench
 from utf8_flow.designs import DesignSpec
 from utf8_hdl import CompactDecoder, Decoder, Encoder
 from utf8_sim.components import COMPONENTS
@@ -176,7 +176,7 @@ def test_amaranth_example_counts_characters():
         await ctx.tick().repeat(20)  # more than any latency
         counts.append(ctx.get(counter.count))
 
-    run_benches(counter, bench)
+    run_bench(counter, bench)
     assert counts == [3]
 
 
@@ -252,7 +252,7 @@ def test_pipeline_example_makes_letters_upper_case():
             _, _, valid, output = await ctx.tick().sample(upper.o.valid, upper.o.payload)
             taken.append(chr(output.data) if valid else "")
 
-    run_benches(upper, bench)
+    run_bench(upper, bench)
     assert taken == ["", "", "", *"AZ{`Z"]
 
 

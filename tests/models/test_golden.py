@@ -3,6 +3,7 @@
 import sys
 from collections import Counter
 from dataclasses import replace
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -254,8 +255,5 @@ def test_command_refuses_unknown_profile(monkeypatch, capsys):
 
 
 def test_command_ends_on_interrupt(monkeypatch, capsys):
-    def interrupted(work, items):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(golden, "on_all_cores", interrupted)
+    monkeypatch.setattr(golden, "on_all_cores", Mock(side_effect=KeyboardInterrupt))
     assert run(monkeypatch, capsys) == (130, "", "")

@@ -9,7 +9,7 @@ from amaranth.hdl import ClockDomain, Module
 
 from naive import naive_tokens
 from reference import BOUNDARY_BYTES
-from rtl import ALL_RULES, run_benches
+from rtl import ALL_RULES, run_bench
 from utf8_flow.formal.well_formed import WellFormedText, row_ends
 from utf8_hdl import EXTENDED, UCS2, UCS4, UNICODE, Profile
 
@@ -68,7 +68,7 @@ def test_byte_fits_if_text_can_continue(profile):
     m = Module()
     m.domains.sync = ClockDomain()
     text = WellFormedText(m, profile)
-    run_benches(m, bench)
+    run_bench(m, bench)
     assert lengths == set(range(1, profile.longest_form + 1))
 
 

@@ -20,7 +20,7 @@ from altered import edited
 from naive import naive_tokens
 from needs import needs
 from reference import BOUNDARY_BYTES, ref_tokens
-from rtl import run_benches
+from rtl import run_bench
 from serial_line import (
     COUNTS,
     ENQUIRY,
@@ -176,7 +176,7 @@ def check_statistics(hardware) -> None:
                 digits += f"{ctx.get(hardware.digit):X}"
             read.append(digits)
 
-    run_benches(hardware, bench)
+    run_bench(hardware, bench)
     assert max(sent.values()) > 2000
     assert read == [f"{sent[number]:016}" for number in range(len(COUNTS))]
 
@@ -284,7 +284,7 @@ def entries(depth: int, count: int) -> list[tuple[int, Mark]]:
                 found.append((ctx.get(buffer.o.p.data), ctx.get(buffer.o.p.mark)))
             await ctx.tick()
 
-    run_benches(buffer, bench)
+    run_bench(buffer, bench)
     return found
 
 

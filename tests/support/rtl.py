@@ -51,9 +51,9 @@ BOTH = pytest.mark.parametrize("compact", [False, True], ids=["pipelined", "comp
 
 
 @cache
-def engine_of(component: type, *parameters: Any) -> AmaranthEngine:
+def engine_of(component: type) -> AmaranthEngine:
     """An engine for an unaltered design; cached, because creation is slower than a short run."""
-    return AmaranthEngine(component(*parameters))
+    return AmaranthEngine(component())
 
 
 def rtl_trace(
@@ -63,12 +63,11 @@ def rtl_trace(
     return simulate(design, *texts, input_stalls=stalls[0], output_stalls=stalls[1]).table()
 
 
-def run_benches(design: Any, *benches: Callable[[Any], Any]) -> None:
-    """Simulate a design in Amaranth's simulator until all test benches end."""
+def run_bench(design: Any, bench: Callable[[Any], Any]) -> None:
+    """Simulate a design in Amaranth's simulator until its test bench ends."""
     simulator = Simulator(design)
     simulator.add_clock(1e-6)
-    for bench in benches:
-        simulator.add_testbench(bench)
+    simulator.add_testbench(bench)
     simulator.run()
 
 

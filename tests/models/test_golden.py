@@ -3,6 +3,7 @@
 import sys
 from collections import Counter
 from dataclasses import replace
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -20,8 +21,6 @@ pytest.importorskip("pyosys", reason="pyosys is not installed")
 
 WHOLE = replace(UNICODE, error_span=ErrorSpan.WHOLE_SEQUENCE)
 
-each_rule = pytest.mark.parametrize("profile", ALL_RULES.values(), ids=ALL_RULES)
-
 
 def few(profile: Profile) -> list[int]:
     """A byte of each class, but only two continuation bytes."""
@@ -37,7 +36,7 @@ def difference(profile: Profile) -> str:
 
 
 @pytest.mark.sample(1)
-@each_rule
+@pytest.mark.parametrize("profile", ALL_RULES.values(), ids=ALL_RULES)
 def test_decoder_matches_specification(profile):
     counts, found = walk(profile, few(profile))
     assert found == ""
@@ -256,8 +255,5 @@ def test_command_refuses_unknown_profile(monkeypatch, capsys):
 
 
 def test_command_ends_on_interrupt(monkeypatch, capsys):
-    def interrupted(work, items):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(golden, "on_all_cores", interrupted)
+    monkeypatch.setattr(golden, "on_all_cores", Mock(side_effect=KeyboardInterrupt))
     assert run(monkeypatch, capsys) == (130, "", "")

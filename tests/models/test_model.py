@@ -28,9 +28,7 @@ from utf8_sim.lockstep import HANDSHAKE, Golden, Window
 from utf8_sim.trace import Columns, Trace
 
 each_design = pytest.mark.parametrize("name", DESIGNS)
-each_rule = pytest.mark.parametrize(
-    "profile", [*PROFILES.values(), *ODD_PROFILES.values()], ids=[*PROFILES, *ODD_PROFILES]
-)
+RULES = PROFILES | ODD_PROFILES
 
 
 @cache
@@ -149,7 +147,7 @@ def boundary_bytes(profile: Profile, size: int) -> bytes:
 
 
 @pytest.mark.sample(2)
-@each_rule
+@pytest.mark.parametrize("profile", RULES.values(), ids=RULES)
 @pytest.mark.parametrize("model", [DecoderModel, EncoderModel])
 def test_compiled_model_equals_interpreted(model, profile, monkeypatch):
     if model is DecoderModel:
@@ -165,14 +163,7 @@ def test_compiled_model_equals_interpreted(model, profile, monkeypatch):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    "options",
-    [
-        "",
-        "--component encoder",
-        "--component transcoder --lanes 4",
-    ],
-)
+@pytest.mark.parametrize("options", ["", "--component encoder", "--component transcoder --lanes 4"])
 def test_kernels_stay_within_arrays(options):
     pytest.importorskip("numba", reason="numba is not installed")
     environment = {**os.environ, "NUMBA_BOUNDSCHECK": "1", COMPILED: "always"}

@@ -22,7 +22,6 @@ DESIGNS = {
     "8 lanes": {"lanes": 8},
     "16 lanes, 64 bits": {"lanes": 16, "width": 64, "user": 1},
 }
-each_design = pytest.mark.parametrize("options", DESIGNS.values(), ids=DESIGNS)
 
 
 def make(options: dict) -> Compactor:
@@ -71,7 +70,7 @@ def plain(design, outputs: list[tuple]) -> list[tuple]:
     return [(values, last, user if last else 0) for values, last, user in beats]
 
 
-@each_design
+@pytest.mark.parametrize("options", DESIGNS.values(), ids=DESIGNS)
 @given(seed=st.integers(0, 1 << 32), density=st.floats(0, 1), beats=st.integers(0, 40))
 def test_values_are_compacted(options, seed, density, beats):
     design = make(options)

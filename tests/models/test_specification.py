@@ -6,11 +6,10 @@ from itertools import count
 
 import pytest
 from amaranth.hdl import ClockDomain, Module
-from amaranth.sim import Simulator
 
 from naive import naive_tokens
 from reference import BOUNDARY_BYTES
-from rtl import ALL_RULES
+from rtl import ALL_RULES, run_bench
 from utf8_flow.formal.well_formed import WellFormedText, row_ends
 from utf8_hdl import EXTENDED, UCS2, UCS4, UNICODE, Profile
 
@@ -34,9 +33,7 @@ def is_prefix(text: bytes, profile: Profile) -> bool:
 
 @pytest.mark.sample(1)
 @pytest.mark.parametrize(
-    "profile",
-    [UNICODE, EXTENDED, UCS2, UCS4, OTHER_RULES],
-    ids=lambda it: it.name,
+    "profile", [UNICODE, EXTENDED, UCS2, UCS4, OTHER_RULES], ids=lambda it: it.name
 )
 def test_byte_fits_if_text_can_continue(profile):
     generator = random.Random(1)
@@ -71,10 +68,7 @@ def test_byte_fits_if_text_can_continue(profile):
     m = Module()
     m.domains.sync = ClockDomain()
     text = WellFormedText(m, profile)
-    simulator = Simulator(m)
-    simulator.add_clock(1e-6)
-    simulator.add_testbench(bench)
-    simulator.run()
+    run_bench(m, bench)
     assert lengths == set(range(1, profile.longest_form + 1))
 
 

@@ -19,11 +19,8 @@ from utf8_sim.components import COMPONENTS, component_of
 from utf8_sim.engines.amaranth import AmaranthEngine
 
 each_source = pytest.mark.parametrize("source", EncodingScheme, ids=lambda scheme: scheme.value)
-UTF_8, UTF_16LE, UTF_32LE = (
-    EncodingScheme.UTF_8,
-    EncodingScheme.UTF_16LE,
-    EncodingScheme.UTF_32LE,
-)
+UTF_8, UTF_16LE = EncodingScheme.UTF_8, EncodingScheme.UTF_16LE
+UTF_32LE = EncodingScheme.UTF_32LE
 
 
 def transcoder(

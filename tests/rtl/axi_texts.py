@@ -21,7 +21,7 @@ KINDS = [
     None, "unexpected-continuation", "invalid-byte", "overlong", "surrogate", "out-of-range",
     "truncated",
 ]  # fmt: skip
-SOURCE, TARGET = (os.environ.get(name, "utf-8") for name in ("SOURCE", "TARGET"))
+SOURCE, TARGET = os.environ["SOURCE"], os.environ["TARGET"]
 ORDER: Literal["little", "big"] = "big" if SOURCE.endswith("be") else "little"
 
 
@@ -111,7 +111,7 @@ def check_transcoded(text: bytes, frame: AxiStreamFrame, width: int) -> None:
     """The output is CPython's, and the last beat has the error flag or the report."""
     data, error = ref_transcoded(text, SOURCE, TARGET)
     check_dense(list(data), frame, width)
-    user = report(text) if "REPORTS" in os.environ else error
+    user = report(text) if os.environ["REPORTS"] else error
     assert list(frame.tuser[::width]) == [0] * (len(frame.tkeep) // width - 1) + [user], text
 
 

@@ -1,9 +1,9 @@
 """Test the Verilog of components with lanes in a bench with cocotbext-axi, as a user would."""
 
-import os
 import re
-import subprocess
-import sys
+from collections.abc import Callable
+from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -12,32 +12,37 @@ from needs import needs
 from utf8_flow.designs import DesignSpec
 from verilog_cache import verilog_of_spec
 
-RUN = """
-import sys
-from cocotb_tools.runner import get_runner
-source, module, folder = sys.argv[1:]
-runner = get_runner("icarus")
-runner.build(sources=[source], hdl_toplevel=module, build_dir=folder, timescale=("1ns", "1ps"))
-runner.test(hdl_toplevel=module, test_module="axi_texts", build_dir=folder, test_dir=folder, seed=1)
-"""
-
 needs_cocotb = needs("iverilog", modules=["cocotb", "cocotbext"])
 
 
-def run_texts(folder: Path, spec: DesignSpec, verilog: str, texts: int = 12) -> str:
-    """The output of cocotb."""
-    (folder / "design.v").write_text(verilog)
-    module, *_ = re.findall(r"^module (\w+)", verilog, re.M)
-    arguments = [sys.executable, "-c", RUN, "design.v", module, str(folder)]
-    path, own = os.pathsep.join([str(Path(__file__).parent), *sys.path]), dict(spec.own)
-    environment = {"PYTHONPATH": path, "COMPONENT": spec.component, "COCOTB_ANSI_OUTPUT": "0"}
-    environment |= {"SOURCE": own.get("source", "utf-8"), "TARGET": own.get("target", "utf-16le")}
-    environment |= {"TEXTS": str(texts)} | ({"REPORTS": "1"} if own.get("errors") else {})
-    ran = subprocess.run(
-        arguments, cwd=folder, env=os.environ | environment,
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    return ran.stdout + ran.stderr
+@pytest.fixture
+def run_texts(tmp_path, monkeypatch) -> Callable[..., str]:
+    """A function that runs the bench with the Verilog of a design, and returns cocotb's output."""
+    monkeypatch.syspath_prepend(Path(__file__).parent)  # the simulator imports the bench
+
+    def run(spec: DesignSpec, verilog: str, texts: int = 12) -> str:
+        runner = import_module("cocotb_tools.runner").get_runner("icarus")
+        source, log = tmp_path / "design.v", tmp_path / "log"
+        source.write_text(verilog)
+        module, *_ = re.findall(r"^module (\w+)", verilog, re.M)
+        own = dict(spec.own)
+        environment = {
+            "COMPONENT": spec.component,
+            "SOURCE": own.get("source", "utf-8"),
+            "TARGET": own.get("target", "utf-16le"),
+            "REPORTS": "1" if own.get("errors") else "",
+            "TEXTS": str(texts),
+            "COCOTB_ANSI_OUTPUT": "0",
+        }
+        options = {"hdl_toplevel": module, "build_dir": tmp_path}
+        runner.build(sources=[source], timescale=("1ns", "1ps"), **options)
+        with suppress(SystemExit):  # a test of the bench failed
+            runner.test(
+                test_module="axi_texts", seed=1, extra_env=environment, log_file=log, **options
+            )
+        return log.read_text()
+
+    return run
 
 
 def with_lanes(component: str, lanes: int, **own: object) -> DesignSpec:
@@ -66,10 +71,10 @@ MORE = [
 @pytest.mark.parametrize(
     ("spec", "count"),
     [(COMPACTOR, 12), *((spec, 150) for spec in MORE)],
-    ids=lambda value: value.label if isinstance(value, DesignSpec) else None,
+    ids=lambda value: getattr(value, "label", None),
 )
-def test_texts_match_cpython(spec, count, tmp_path):
-    printed = run_texts(tmp_path, spec, verilog_of_spec(spec), count)
+def test_texts_match_cpython(spec, count, run_texts):
+    printed = run_texts(spec, verilog_of_spec(spec), count)
     assert " PASS=4 FAIL=0 " in printed, printed[-3000:]
 
 
@@ -85,11 +90,11 @@ def test_texts_match_cpython(spec, count, tmp_path):
         (TRANSCODER, "m_axis_tuser", r"(\1) & ~(68'h2 << 36)"),
         (TRANSCODER, "m_axis_tdata", r"(\1) | 1"),
     ],
-    ids=lambda value: value.label if isinstance(value, DesignSpec) else None,
+    ids=lambda value: getattr(value, "label", None),
 )
-def test_bench_detects_broken_verilog(spec, port, wrong, tmp_path):
+def test_bench_detects_broken_verilog(spec, port, wrong, run_texts):
     assign = rf"(?ms)^  assign {port} = (.*?);$"
     broken, found = re.subn(assign, f"  assign {port} = {wrong};", verilog_of_spec(spec))
     assert found == 1
-    printed = run_texts(tmp_path, spec, broken)
+    printed = run_texts(spec, broken)
     assert re.search(r" PASS=\d FAIL=[1-4] ", printed), printed[-3000:]

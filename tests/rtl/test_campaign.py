@@ -41,8 +41,6 @@ from utf8_sim.golden.model import feed_all
 from utf8_sim.lockstep import Lockstep
 from utf8_sim.stimulus import LAST, Stimulus
 
-profiles = pytest.mark.parametrize("profile", PROFILES.values(), ids=PROFILES)
-
 
 def test_value_classes_of_unicode():
     assert [class_name(members) for members in value_classes(UNICODE)] == [
@@ -63,11 +61,12 @@ def test_bytes_of_a_class_are_equivalent(profile):
         return tokens["o.kind"].tolist(), tokens["o.length"].tolist(), model.pending
 
     tails = sorted({encoding[1:3] for encoding in boundary_encodings(profile)})
-    for members, start, tail in product(classes, beginnings(profile), tails):
+    several = [members for members in classes if len(members) > 1]
+    for members, start, tail in product(several, beginnings(profile), tails):
         assert effect(start, members[0], tail) == effect(start, members[-1], tail)
 
 
-@profiles
+@pytest.mark.parametrize("profile", PROFILES.values(), ids=PROFILES)
 def test_toggled_values_cover_every_bit(profile):
     values = toggled_values(profile)
     longest = [value for value in values if len(encode_as(value)) == profile.longest_form]
@@ -91,12 +90,11 @@ def campaign_coverage(engine, modes=None, left_out=(), seed=0):
     parts = engine.component.campaign(engine.design, seed)
     for part, mode in runs(parts, modes or campaign_modes(seed)):
         if part.name not in left_out:
-            one = engine.component.coverage(engine)
+            coverage.reset()  # of the state at the end of the last run
             lockstep = Lockstep(engine, mode.stimulus(part))
             for trace in lockstep:
-                one.add(trace)
+                coverage.add(trace)
             assert lockstep.difference is None
-            coverage.merge(one.counts)
     return coverage
 
 
@@ -165,13 +163,8 @@ def test_idle_payloads_half_hostile(design):
     engine = AmaranthEngine(design)
     hostile = {name: column[:IDLE_ROWS] for name, column in engine.idle_payloads.items()}
     assert {len(column) for column in engine.idle_payloads.values()} == {2 * IDLE_ROWS}
-    first = next(
-        inputs
-        for inputs in engine.items(
-            Stimulus(engine.component.fuzz(design, np.random.default_rng(0)))
-        )
-        if len(inputs[LAST])
-    )
+    inputs = engine.items(Stimulus(engine.component.fuzz(design, np.random.default_rng(0))))
+    first = next(columns for columns in inputs if len(columns[LAST]))
     for name, column in hostile.items():
         assert np.array_equal(column, first[name][:IDLE_ROWS])
 
@@ -183,14 +176,11 @@ def test_coverage_of_a_trace(stalls):
     stimulus = Stimulus([(b"A\xe2\x82\xac\xc0", True)], *stalls)
     for trace in Lockstep(engine, stimulus):
         coverage.add(trace)
-    cells = {
-        (class_name(coverage.classes[row]), coverage.columns[column]): int(count)
-        for (row, column), count in zip(
-            product(range(16), range(4)), coverage.cells.flat, strict=True
-        )
-        if count
-    }
-    assert cells == {
+    assert coverage.cells.shape == (16, 4)
+    assert {
+        (class_name(coverage.classes[row]), coverage.columns[column]): coverage.cells[row, column]
+        for row, column in np.argwhere(coverage.cells)
+    } == {
         ("00..7F", "START"): 1,
         ("E1..EC", "START"): 1,
         ("80..8F", "NEED_2"): 1,

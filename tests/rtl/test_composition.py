@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from amaranth.hdl import Module
 from amaranth.lib import stream, wiring
-from amaranth.sim import Simulator
 
 import utf8_hdl
 from reference import BOUNDARY_BYTES
+from rtl import run_streams
 from utf8_hdl import (
     UCS2,
     BeatsToBytes,
@@ -50,8 +50,8 @@ TEXTS = [
 
 def hostile(seed: int) -> list[bytes]:
     """Random texts of boundary bytes."""
-    generator = random.Random(seed)
-    return [bytes(generator.choices(BOUNDARY_BYTES, k=generator.randint(1, 40))) for _ in range(6)]
+    rng = random.Random(seed)
+    return [bytes(rng.choices(BOUNDARY_BYTES, k=rng.randint(1, 40))) for _ in range(6)]
 
 
 def beats(texts: list[bytes], lanes: int) -> Iterator[dict[str, Any]]:
@@ -68,47 +68,6 @@ def single(texts: list[Any], name: str = "data") -> Iterator[dict[str, Any]]:
     for text in texts:
         for n, value in enumerate(text):
             yield {name: value, "last": n == len(text) - 1}
-
-
-def run(
-    design: Any, source: Any, sink: Any, items: Iterator, stalls: float, watched: Any = None
-) -> list[Any]:
-    """The outputs of a design for the inputs; both sides stall at random.
-
-    ``watched`` is a signal and a list that records its value in each cycle.
-    """
-    taken, generator = [], random.Random(1)
-    reader, offered = random.Random(2), list(items)
-
-    async def drive(ctx):
-        for item in offered:
-            while generator.random() < stalls:
-                await ctx.tick()
-            ctx.set(source.payload, item)
-            ctx.set(source.valid, 1)
-            await ctx.tick().until(source.ready)
-            ctx.set(source.valid, 0)
-
-    async def take(ctx):
-        idle, previous = 0, None
-        while idle < 200:
-            ready = reader.random() >= stalls
-            ctx.set(sink.ready, ready)
-            _, _, valid, payload = await ctx.tick().sample(sink.valid, sink.payload)
-            idle = 0 if valid else idle + 1
-            if watched:
-                watched[1].append(ctx.get(watched[0]))
-            assert previous is None or (valid and payload == previous), "the output must hold"
-            previous = payload if valid and not ready else None
-            if valid and ready:
-                taken.append(payload)
-
-    simulator = Simulator(design)
-    simulator.add_clock(1e-6)
-    simulator.add_testbench(drive)
-    simulator.add_testbench(take)
-    simulator.run()
-    return taken
 
 
 def texts_of(taken: list[Any], values: Callable[[Any], list[int]]) -> list[list[int]]:
@@ -142,18 +101,18 @@ def repaired(text: bytes) -> str:
     return text.decode("utf-8", "replace")
 
 
-def values(text: str) -> list[int]:
-    return list(map(ord, text))
+def code_points(text: bytes) -> list[int]:
+    return list(map(ord, repaired(text)))
 
 
 PAIRS: dict[str, Any] = {
     "Decoder to Encoder": (1, of_byte, lambda text: list(repaired(text).encode())),
-    "Encoder to Decoder": (0, of_tokens, lambda text: values(repaired(text))),
-    "Validator to WideDecoder": (4, of_slots, lambda text: values(repaired(text))),
+    "Encoder to Decoder": (0, of_tokens, code_points),
+    "Validator to WideDecoder": (4, of_slots, code_points),
     "Validator to Transcoder": (8, of_beat, lambda text: list(repaired(text).encode("utf-16-le"))),
     "Transcoder to Validator": (2, of_beat, lambda text: list(repaired(text).encode())),
     "Transcoder to Transcoder": (4, of_beat, lambda text: list(repaired(text).encode("utf-32-be"))),
-    "WideDecoder to Compactor": (8, of_beat, lambda text: values(repaired(text))),
+    "WideDecoder to Compactor": (8, of_beat, code_points),
     "Bytes to beats to bytes": (1, of_byte, lambda text: list(repaired(text).encode("utf-16-le"))),
 }
 """Lanes of the input (0: code points), the values of an output, and the expected values."""
@@ -172,7 +131,7 @@ def pair(block: str) -> tuple[Module, Any, Any]:
 
 def items_of(lanes: int, texts: list[bytes]) -> Iterator[dict[str, Any]]:
     if lanes == 0:
-        return single([values(repaired(text)) for text in texts], "code_point")
+        return single([code_points(text) for text in texts], "code_point")
     return single(texts) if lanes == 1 else beats(texts, lanes)
 
 
@@ -180,7 +139,7 @@ def check_pair(name: str, block: str, texts: list[bytes], stalls: float) -> None
     """Check the outputs of a code block against CPython's results."""
     lanes, values_of, expected = PAIRS[name]
     m, source, sink = pair(block)
-    outputs = run(m, source, sink, items_of(lanes, texts), stalls)
+    outputs = run_streams(m, source, sink, items_of(lanes, texts), (stalls, stalls))
     assert texts_of(outputs, values_of) == [expected(text) for text in texts]
 
 
@@ -208,12 +167,12 @@ def test_pair_check_detects_lost_output():
 @pytest.mark.parametrize(("lanes", "stalls"), [(2, STALLS), (1, 0), (8, STALLS)])
 def test_adapters_pack_and_unpack(lanes, stalls):
     texts = [*TEXTS, *hostile(seed=4)]
-    packed = run(pack := BytesToBeats(lanes=lanes), pack.i, pack.o, single(texts), stalls)
+    pack, unpack = BytesToBeats(lanes=lanes), BeatsToBytes(lanes=lanes)
+    packed = run_streams(pack, pack.i, pack.o, single(texts), (stalls, stalls))
     assert [(of_beat(beat), beat.last) for beat in packed] == [
         (beat["data"][: sum(beat["keep"])], beat["last"]) for beat in beats(texts, lanes)
     ]
-    unpack = BeatsToBytes(lanes=lanes)
-    taken = run(unpack, unpack.i, unpack.o, beats(texts, lanes), stalls)
+    taken = run_streams(unpack, unpack.i, unpack.o, beats(texts, lanes), (stalls, stalls))
     assert texts_of(taken, of_byte) == [list(text) for text in texts]
 
 
@@ -228,7 +187,7 @@ def test_adapters_pack_and_unpack(lanes, stalls):
 def test_adapter_rate(design, items, steps):
     """No cycle is lost at full rate. The last beat is partial."""
     valid: list[int] = []
-    run(design, design.i, design.o, items, 0, (design.o.valid, valid))
+    run_streams(design, design.i, design.o, items, watched=(design.o.valid, valid))
     cycles = [cycle for cycle, level in enumerate(valid) if level]
     assert {after - before for before, after in pairwise(cycles)} == steps
 
@@ -246,7 +205,7 @@ def test_adapter_drops_empty_beats():
     ]
     for stalls in (0, 0.5):
         unpack = BeatsToBytes(lanes=2)
-        taken = run(unpack, unpack.i, unpack.o, iter(given), stalls)
+        taken = run_streams(unpack, unpack.i, unpack.o, given, (stalls, stalls))
         assert texts_of(taken, of_byte) == [[0x41, 0x42], [0x43, 0x44]]
 
 
@@ -255,7 +214,8 @@ def test_complete_component():
     exec(COMPLETE, found)
     design = found["Checked"]()
     errors: list[int] = []
-    taken = run(design, design.i, design.o, single(TEXTS), STALLS, (design.errors, errors))
+    stalls, watched = (STALLS, STALLS), (design.errors, errors)
+    taken = run_streams(design, design.i, design.o, single(TEXTS), stalls, watched)
     assert texts_of(taken, of_byte) == [list(text) for text in TEXTS]
     assert errors[-1] == sum("\ufffd" in repaired(text) for text in TEXTS)
 
@@ -300,7 +260,7 @@ def test_join_constants():
     with pytest.raises(TypeError):
         join(m, source.o, transcoder.i, drop=["data", "user"], constants=constants)
     join(m, source.o, transcoder.i, drop=["data", "user"], constants=constants | {"keep": 1})
-    made = run(m, source.i, transcoder.o, single([[0x20AC, 0x41]], "code_point"), 0)
+    made = run_streams(m, source.i, transcoder.o, single([[0x20AC, 0x41]], "code_point"))
     assert texts_of(made, of_beat) == [list("€A".encode("utf-16-le"))]
 
 

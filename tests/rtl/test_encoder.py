@@ -4,7 +4,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rtl import ALL_RULES, BOTH, ENCODERS, ODD_PROFILES, STALLS, lockstep, rtl_encode
+from rtl import ALL_RULES, BOTH, ENCODERS, ODD_PROFILES, STALLS, engine_of, lockstep
+from utf8_sim import simulate
 from utf8_sim.campaign import boundary_values
 from utf8_sim.stimulus import FixedStalls
 
@@ -30,8 +31,10 @@ OF_ALL_LENGTHS = "A\x7f\x80\u00a9\u07ff\u0800\u2260\ud7ff\ue000\ufffd\U00010000\
 @example(OF_ALL_LENGTHS * 20, FixedStalls(), FixedStalls((True, False, True)))
 def test_encoder_matches_cpython(compact, text, input_stalls, output_stalls):
     values = [ord(character) for character in text]
-    stalls = input_stalls, output_stalls
-    assert rtl_encode(values, stalls, compact=compact) == (text.encode(), [])
+    stalls = {"input_stalls": input_stalls, "output_stalls": output_stalls}
+    outputs = simulate(engine_of(ENCODERS[compact]), values, **stalls).outputs()
+    assert bytes(output["data"] for output in outputs) == text.encode()
+    assert not any(output["error"] for output in outputs)
 
 
 @pytest.mark.sample(2)

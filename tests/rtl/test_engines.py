@@ -11,6 +11,7 @@ import pytest
 from needs import ENGINES, each_engine, needs_icarus, needs_verilator
 from rtl import DESIGNS, NO_STALLS, STALLS, broken, random_part
 from utf8_hdl import EXTENDED, PROFILES, Decoder, Encoder
+from utf8_sim import compare
 from utf8_sim.engines import icarus
 from utf8_sim.engines.amaranth import AmaranthEngine
 from utf8_sim.engines.compiled import CxxrtlEngine, VerilatorEngine
@@ -22,14 +23,7 @@ from utf8_sim.tools.errors import ToolError
 from utf8_sim.trace import RESET, Trace
 from verilog_cache import verilog_of
 
-engines = each_engine("icarus", "cxxrtl", "verilator")
-verilog_engines = pytest.mark.parametrize(
-    "engine",
-    [
-        pytest.param(IcarusEngine, marks=needs_icarus, id="icarus"),
-        pytest.param(VerilatorEngine, marks=needs_verilator, id="verilator"),
-    ],
-)
+OF_VERILOG = {"icarus": IcarusEngine, "verilator": VerilatorEngine}
 
 
 @cache
@@ -50,8 +44,7 @@ def make(engine: str, name: str) -> Engine:
         return AmaranthEngine(design)
     if engine == "cxxrtl":
         return CxxrtlEngine(design)
-    of_verilog = VerilatorEngine if engine == "verilator" else IcarusEngine
-    return of_verilog(design, verilog_of_name(name))
+    return OF_VERILOG[engine](design, verilog_of_name(name))
 
 
 def table(engine: Engine, stimulus: Stimulus) -> np.ndarray:
@@ -113,28 +106,21 @@ def reference(name: str, scenario: str) -> np.ndarray:
     return table(make("amaranth", name), scenarios(name)[scenario])
 
 
-def cases(quick: list[tuple[str, str]], long: list[tuple[str, str]]) -> pytest.MarkDecorator:
-    """Run a test with names of designs, each with an engine."""
-    params = [
-        pytest.param(engine, name, marks=[ENGINES[engine], *marks])
-        for names, marks in ((quick, []), (long, [pytest.mark.long]))
-        for engine, name in names
-    ]
+def cases(*names: tuple[str, str]) -> pytest.MarkDecorator:
+    """Run a test with engines, each with the name of a design."""
+    params = [pytest.param(engine, name, marks=ENGINES[engine]) for engine, name in names]
     return pytest.mark.parametrize(("engine", "name"), params)
 
 
+@pytest.mark.sample(2)
 @cases(
-    quick=[
-        ("verilator", "unicode decoder"),
-        ("icarus", "unicode compact encoder"),
-    ],
-    long=[
-        ("cxxrtl", "unicode decoder"),
-        ("cxxrtl", "extended encoder"),
-        ("verilator", "ucs4 compact decoder"),
-        ("verilator", "unicode encoder"),
-        ("icarus", "ucs2 decoder"),
-    ],
+    ("verilator", "unicode decoder"),
+    ("cxxrtl", "unicode decoder"),
+    ("cxxrtl", "extended encoder"),
+    ("icarus", "unicode compact encoder"),
+    ("verilator", "ucs4 compact decoder"),
+    ("verilator", "unicode encoder"),
+    ("icarus", "ucs2 decoder"),
 )
 def test_engine_matches_amaranth(engine, name):
     simulator, amaranth = make(engine, name), make("amaranth", name)
@@ -160,7 +146,7 @@ def test_scenarios_cover_states_and_stalls():
 
 
 @pytest.mark.long
-@engines
+@each_engine("icarus", "cxxrtl", "verilator")
 @pytest.mark.parametrize(
     ("blocks", "name"), [(1, "unicode compact encoder"), (3, "unicode decoder")]
 )
@@ -189,22 +175,23 @@ def test_compiled_designs_are_independent(monkeypatch):
 
 
 @pytest.mark.long
-@engines
+@each_engine("icarus", "cxxrtl", "verilator")
 def test_run_after_difference(engine, monkeypatch):
     good, bad = (make(engine, name) for name in ("unicode decoder", "range: ED BF is no surrogate"))
     monkeypatch.setattr(type(good), "window", 2 * BLOCK)
-    stimulus = Stimulus([(b"A" * 500 + b"\xed\xb0\x80", True)])
+    text = b"A" * 500 + b"\xed\xb0\x80"
     for _ in range(5):  # the thread that closes a run is not always the one that began it
-        lockstep = Lockstep(bad, stimulus)
+        lockstep = Lockstep(bad, Stimulus([(text, True)]))
         assert lockstep.run() == Difference(508, "o.valid", expected=1, actual=0)
         assert lockstep.cycles == 509
-        assert Lockstep(good, stimulus).run() is None
+        assert compare(good, text) is None
 
 
 @pytest.mark.long
 @cases(
-    quick=[("icarus", "payload changes under stall")],
-    long=[("cxxrtl", "last with every byte"), ("verilator", "compact: refused value sent")],
+    ("icarus", "payload changes under stall"),
+    ("cxxrtl", "last with every byte"),
+    ("verilator", "compact: refused value sent"),
 )
 def test_engines_report_same_difference(engine, name):
     stimulus = Stimulus(pieces(name, 1000), *STALLS["both slow"])
@@ -288,22 +275,22 @@ def test_undefined_level_names_cycle_and_pin(fault):
 
 
 @pytest.mark.long
-@verilog_engines
+@each_engine("icarus", "verilator")
 def test_unused_bits_of_code_point_are_compared(engine):
     bit = 63
     text = edited("extended decoder", "tdata = {22'h0,", f"tdata = {{22'h{1 << bit - 42:X},")
-    difference = Lockstep(engine(Decoder(EXTENDED), text), Stimulus([(b"A", True)])).run()
+    difference = compare(OF_VERILOG[engine](Decoder(EXTENDED), text), b"A")
     assert difference == Difference(8, "o.code_point", expected=0x41, actual=0x41 | 1 << bit)
 
 
 @pytest.mark.sample(1)
-@verilog_engines
+@each_engine("icarus", "verilator")
 def test_wrong_verilog_is_a_tool_error(engine):
-    tool = "verilator" if engine is VerilatorEngine else "iverilog"
+    tool = "iverilog" if engine == "icarus" else engine
     with pytest.raises(ToolError, match=f"^{tool} failed .*rror"):
-        engine(Decoder(), edited("unicode decoder", "endmodule", ""))
+        OF_VERILOG[engine](Decoder(), edited("unicode decoder", "endmodule", ""))
     with pytest.raises(ToolError, match=r"failed \(exit status \d+\)"):
-        engine(Decoder(), verilog_of_name("unicode encoder"))
+        OF_VERILOG[engine](Decoder(), verilog_of_name("unicode encoder"))
 
 
 @needs_icarus

@@ -1,11 +1,12 @@
 """Random stimuli, stalls and coverage counters of `utf8-hdl compare --cycles`."""
 
 from functools import partial, reduce
-from itertools import islice
+from itertools import groupby, islice
 
 import numpy as np
 import pytest
 
+from dense import packed
 from rtl import DESIGNS
 from toys import registered
 from upper import UPPER, Upper
@@ -32,7 +33,6 @@ from utf8_sim.golden.encoder import kind_of
 from utf8_sim.golden.model import feed_all
 from utf8_sim.lockstep import Lockstep
 from utf8_sim.stimulus import LAST, STRETCH, ChangingStalls, RandomStalls, Stimulus
-from utf8_sim.subject import interface_of
 from utf8_sim.trace import Columns
 
 EVERY = DESIGNS | {
@@ -54,10 +54,8 @@ every_design = pytest.mark.parametrize("design", EVERY.values(), ids=EVERY)
 
 def drawn(design, pieces: int = 40, seed: int = 0) -> Columns:
     """The inputs of the first pieces."""
-    component, interface = component_of(design), interface_of(design)
-    stimulus = component.fuzz(design, np.random.default_rng(seed))
-    columns = list(component.pack(islice(stimulus, pieces), interface))
-    return {name: np.concatenate([each[name] for each in columns]) for name in columns[0]}
+    stimulus = component_of(design).fuzz(design, np.random.default_rng(seed))
+    return packed(design, *islice(stimulus, pieces))
 
 
 @pytest.mark.sample(4)
@@ -79,12 +77,10 @@ def assert_texts_of_all_lengths(lasts: np.ndarray) -> None:
 
 def longest_runs(values: np.ndarray) -> dict[int, int]:
     """The longest run of each value."""
-    begins = np.flatnonzero(np.append(True, values[1:] != values[:-1]))
-    sizes = np.diff(np.append(begins, len(values)))
-    found, which = np.unique(values[begins], return_inverse=True)
-    longest = np.zeros(len(found), dtype=int)
-    np.maximum.at(longest, which, sizes)
-    return dict(zip(found.tolist(), longest.tolist(), strict=True))
+    longest: dict[int, int] = {}
+    for value, run in groupby(values.tolist()):
+        longest[value] = max(longest.get(value, 0), len(list(run)))
+    return longest
 
 
 @pytest.mark.long
@@ -148,10 +144,7 @@ def test_random_lanes():
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    ("source", "unit"),
-    [("utf-16le", "<u2"), ("utf-32be", ">u4")],
-)
+@pytest.mark.parametrize(("source", "unit"), [("utf-16le", "<u2"), ("utf-32be", ">u4")])
 def test_random_units(source, unit):
     design = Transcoder(source=EncodingScheme(source), target=EncodingScheme.UTF_8, lanes=8)
     size = np.dtype(unit).itemsize

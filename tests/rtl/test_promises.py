@@ -20,6 +20,7 @@ from utf8_hdl import (
 )
 from utf8_sim import simulate
 from utf8_sim.components import component_of
+from utf8_sim.engines.amaranth import AmaranthEngine
 from utf8_sim.stimulus import FixedStalls
 
 
@@ -32,27 +33,33 @@ def test_latency_of_gateware_and_golden_timing(design):
     assert design.latency == component_of(design).timing(design).latency
 
 
-WITH_LANES = [Validator(lanes=2), Compactor(lanes=2), Transcoder(lanes=2)]
-"""Designs without additional beats, with one and with two: see `more` in `credit.py`."""
+WITH_LANES = {
+    type(design).__name__: AmaranthEngine(design)
+    for design in (Validator(lanes=2), Compactor(lanes=2), Transcoder(lanes=2))
+}
+"""Designs without additional beats, with one and with two: see `more` in `credit.py`.
+
+An engine creates its simulator once, which takes longer than a run.
+"""
 
 
-def cycles_without_output(design, stalled: Sequence[bool]) -> int:
+def cycles_without_output(engine: AmaranthEngine, stalled: Sequence[bool]) -> int:
     """Cycles from the first output to the last with a ready consumer and no valid output.
 
     Full beats are offered in every cycle, and produce full beats. The output stalls from cycle 30.
     """
     stalls = FixedStalls((False,) * 30 + tuple(stalled) * 2)
-    trace = simulate(design, b"ab" * 120, output_stalls=stalls)
+    trace = simulate(engine, b"ab" * 120, output_stalls=stalls)
     first, *_, last = np.flatnonzero(trace["o.valid"])
     return int(((trace["o.valid"] == 0) & (trace["o.ready"] == 1))[first:last].sum())
 
 
 @pytest.mark.sample(1)
-@pytest.mark.parametrize("design", WITH_LANES, ids=lambda design: type(design).__name__)
+@pytest.mark.parametrize("engine", WITH_LANES.values(), ids=WITH_LANES)
 @settings(max_examples=settings.default.max_examples // 5)
 @given(st.lists(st.booleans(), min_size=1, max_size=40))
-def test_full_rate_after_any_stalls(design, stalled):
-    assert cycles_without_output(design, stalled) == 0
+def test_full_rate_after_any_stalls(engine, stalled):
+    assert cycles_without_output(engine, stalled) == 0
 
 
 @pytest.mark.sample(1)
@@ -65,6 +72,6 @@ def test_full_rate_after_any_stalls(design, stalled):
     ],
 )
 def test_rate_check_detects_low_credit(design, good, bad):
-    wrong = Altered((good, bad)).like(design)
+    wrong = AmaranthEngine(Altered((good, bad)).like(design))
     patterns = ([True] * stalled + [False] * 9 for stalled in (1, 2, 9))
     assert any(cycles_without_output(wrong, pattern) for pattern in patterns)

@@ -1,8 +1,9 @@
 """Simulation of the gateware for tests, and designs with known flaws."""
 
+import random
 import re
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import product
@@ -10,30 +11,20 @@ from typing import Any
 
 import numpy as np
 import pytest
+from amaranth.sim import Simulator
 
 from altered import Altered, Edit
 from needs import CXX
-from reference import RefToken
 from utf8_flow.export.verilog import generate
-from utf8_hdl import (
-    PROFILES,
-    UNICODE,
-    CompactDecoder,
-    CompactEncoder,
-    Decoder,
-    Encoder,
-    ErrorKind,
-    ErrorSpan,
-    Profile,
-)
+from utf8_hdl import PROFILES, CompactDecoder, CompactEncoder, Decoder, Encoder, ErrorSpan, Profile
+from utf8_sim import compare, simulate
 from utf8_sim.campaign import Part
 from utf8_sim.engines.amaranth import AmaranthEngine
 from utf8_sim.engines.compiled import CxxrtlEngine, VerilatorEngine
 from utf8_sim.engines.engine import Engine, HangError
 from utf8_sim.lockstep import Difference, Lockstep
-from utf8_sim.stimulus import FixedStalls, RandomStalls, Stimulus
+from utf8_sim.stimulus import FixedStalls, RandomStalls, Stalls, Stimulus
 from utf8_sim.tools.programs import find
-from utf8_sim.trace import Trace
 
 NO_STALLS = FixedStalls()
 STALLS = {
@@ -60,73 +51,82 @@ BOTH = pytest.mark.parametrize("compact", [False, True], ids=["pipelined", "comp
 
 
 @cache
-def engine_of(component: type, *parameters: Any) -> AmaranthEngine:
+def engine_of(component: type) -> AmaranthEngine:
     """An engine for an unaltered design; cached, because creation is slower than a short run."""
-    return AmaranthEngine(component(*parameters))
+    return AmaranthEngine(component())
 
 
 def rtl_trace(
-    texts: Iterable[Sequence[int]],
-    stalls=(NO_STALLS, NO_STALLS),
-    design: Decoder | Encoder | AmaranthEngine | None = None,
+    texts: Iterable[Sequence[int]], stalls: tuple[Stalls, Stalls], design: Any
 ) -> np.ndarray:
     """The trace of a simulation: an array with a row per cycle and a field per pin."""
-    stimulus = Stimulus([(text, True) for text in texts], *stalls)
-    return Trace.join(list(_engine(design).run(stimulus))).table()
+    return simulate(design, *texts, input_stalls=stalls[0], output_stalls=stalls[1]).table()
 
 
-def _engine(design: Decoder | Encoder | AmaranthEngine | None) -> AmaranthEngine:
-    if design is None:
-        return engine_of(Decoder, UNICODE)
-    return design if isinstance(design, AmaranthEngine) else AmaranthEngine(design)
+def run_bench(design: Any, bench: Callable[[Any], Any]) -> None:
+    """Simulate a design in Amaranth's simulator until its test bench ends."""
+    simulator = Simulator(design)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(bench)
+    simulator.run()
 
 
-def taken(trace: np.ndarray) -> np.ndarray:
-    """The cycles in which an output was taken; no cycle in which reset is active."""
-    return trace[(trace["o.valid"] & trace["o.ready"] & ~trace["reset"]).astype(bool)]
+def run_streams(
+    design: Any,
+    source: Any,
+    sink: Any,
+    items: Iterable[Any],
+    stalls: tuple[float, float] = (0, 0),
+    watched: tuple[Any, list[int]] | None = None,
+    patience: int = 200,
+    seed: int = 0,
+) -> list[Any]:
+    """The outputs of a design for the inputs, until ``patience`` cycles have no output.
 
+    The design need not be a component of the project. Producer and consumer stall at random with
+    these probabilities. ``watched`` is a signal and a list that records its value in each cycle.
+    """
+    taken: list[Any] = []
+    generator, reader = random.Random(2 * seed + 1), random.Random(2 * seed + 2)
 
-def rtl_tokens(
-    data: bytes,
-    stalls=(NO_STALLS, NO_STALLS),
-    profile: Profile = UNICODE,
-    compact: bool = False,
-) -> list[RefToken]:
-    """The tokens of a text, as `ref_tokens` returns them."""
-    engine = engine_of(DECODERS[compact], profile)
-    tokens = taken(rtl_trace([data] if data else [], stalls, engine))
-    ends = np.cumsum(tokens["o.length"], dtype=int)
-    return [
-        RefToken(
-            int(end) - int(token["o.length"]),
-            int(token["o.length"]),
-            int(token["o.code_point"]),
-            ErrorKind(int(token["o.kind"])).label if token["o.error"] else None,
-        )
-        for end, token in zip(ends, tokens, strict=True)
-    ]
+    async def drive(ctx: Any) -> None:
+        for item in items:
+            while generator.random() < stalls[0]:
+                await ctx.tick()
+            ctx.set(source.payload, item)
+            ctx.set(source.valid, 1)
+            accepted = False
+            while not accepted:  # `until` cannot be abandoned in the middle
+                _, _, accepted = await ctx.tick().sample(source.ready)
+            ctx.set(source.valid, 0)
 
+    async def take(ctx: Any) -> None:
+        idle, previous = 0, None
+        while idle < patience:
+            ready = reader.random() >= stalls[1]
+            ctx.set(sink.ready, ready)
+            _, _, valid, payload = await ctx.tick().sample(sink.valid, sink.payload)
+            idle = 0 if valid else idle + 1
+            if watched:
+                watched[1].append(ctx.get(watched[0]))
+            assert previous is None or (valid and payload == previous), "the output must hold"
+            previous = payload if valid and not ready else None
+            if valid and ready:
+                taken.append(payload)
 
-def rtl_encode(
-    values: Sequence[int],
-    stalls=(NO_STALLS, NO_STALLS),
-    profile: Profile = UNICODE,
-    compact: bool = False,
-) -> tuple[bytes, list[int]]:
-    """The encoding of a text, and the indices of the bytes that are flagged as errors."""
-    engine = engine_of(ENCODERS[compact], profile)
-    encoded = taken(rtl_trace([values] if len(values) else [], stalls, engine))
-    return bytes(encoded["o.data"].tolist()), np.flatnonzero(encoded["o.error"]).tolist()
+    simulator = Simulator(design)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(drive, background=True)  # a design may accept no more inputs
+    simulator.add_testbench(take)
+    simulator.run()
+    return taken
 
 
 def lockstep(
-    texts: Iterable[Sequence[int]],
-    stalls=(NO_STALLS, NO_STALLS),
-    design: Decoder | Encoder | AmaranthEngine | None = None,
+    texts: Iterable[Sequence[int]], stalls: tuple[Stalls, Stalls], design: Any
 ) -> Difference | None:
     """The first difference between hardware and golden model, or None."""
-    stimulus = Stimulus([(text, True) for text in texts], *stalls)
-    return Lockstep(_engine(design), stimulus).run()
+    return compare(design, *texts, input_stalls=stalls[0], output_stalls=stalls[1])
 
 
 ODD_PROFILES = {
@@ -175,10 +175,7 @@ BREAKS = {
         "valid = i.valid | skid_taken",
         "valid = i.ready | skid_taken",
     ),
-    "skid: byte lost in it": (
-        "valid = i.valid | skid_taken",
-        "valid = i.valid",
-    ),
+    "skid: byte lost in it": ("valid = i.valid | skid_taken", "valid = i.valid"),
 }
 
 # Flaws in rules that `unicode` does not use: a profile that uses them, and the edit.
@@ -313,8 +310,7 @@ def random_part(engine: Engine) -> Part:
 def campaign_catches(design: Decoder | Encoder) -> bool:
     """True if the built-in campaign finds a difference or a hang, at full rate or with stalls."""
     engine = AmaranthEngine(design)
-    parts = engine.component.campaign(design, 0)
-    for part in sorted(parts, key=lambda part: part.size):
+    for part in sorted(engine.component.campaign(design, 0), key=lambda part: part.size):
         for stalls in (STALLS["full rate"], STALLS["both slow"]):
             try:
                 difference = Lockstep(engine, Stimulus(part.pieces(), *stalls)).run()

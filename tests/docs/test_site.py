@@ -6,11 +6,8 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from html.parser import HTMLParser
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any
 from urllib.parse import urldefrag
 
@@ -163,46 +160,12 @@ def test_home_page_leads_to_the_live_page(site):
     assert '<a class="live" href="site/live.html">' in above
 
 
-@contextmanager
-def served(folder: Path, prefix: str) -> Iterator[str]:
-    """The address of a folder on a host that shows 404.html instead of missing pages."""
-
-    class Handler(SimpleHTTPRequestHandler):
-        error_message_format = (folder / "404.html").read_text().replace("%", "%%")
-        error_content_type = "text/html"
-
-        def translate_path(self, path: str) -> str:
-            inside = path.startswith(prefix)
-            return super().translate_path(path.removeprefix(prefix) if inside else "/missing")
-
-        def log_message(self, *_: Any) -> None:
-            """Print nothing."""
-
-    def handler(*arguments: Any) -> Handler:
-        return Handler(*arguments, directory=str(folder))
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}{prefix}"
-        server.shutdown()
-
-
 @pytest.fixture(scope="module")
-def driver() -> Iterator[Any]:
-    with pytest.importorskip("live_page").browser() as driver:
-        yield driver
-
-
-@pytest.fixture(scope="module")
-def address(site) -> Iterator[str]:
-    with served(site, "/some/prefix/") as address:
-        yield address
-
-
-def wait_for(driver: Any, code: str, *arguments: Any) -> Any:
-    """Wait until a script returns a true value, and return it."""
-    wait = pytest.importorskip("selenium.webdriver.support.wait").WebDriverWait
-    return wait(driver, 60).until(lambda _: driver.execute_script(code, *arguments))
+def page(site) -> Iterator[Any]:
+    """The site in a browser, on a host that shows 404.html instead of missing pages."""
+    live_page = pytest.importorskip("live_page")
+    with live_page.served(site, "/some/prefix/") as address, live_page.browser() as driver:
+        yield live_page.LivePage(driver, address)
 
 
 BUTTON = """
@@ -218,17 +181,17 @@ return button;
 @needs_sphinx
 @needs_browser
 @pytest.mark.parametrize(
-    ("page", "part", "copied"),
+    ("name", "part", "copied"),
     [
         ("README", "HELD", "utf8-hdl simulate --compact --hex 'E2 82 41 C0 AF F0 9F 98 80'"),
         ("README", "make sim", "make sim     # decode sample texts in simulated hardware"),
         ("docs/flow-control", "range(40, 60)", "from utf8_hdl import Transcoder\n"),
     ],
 )
-def test_copy_buttons_leave_out_prompts_and_output(driver, address, page, part, copied):
-    driver.get(f"{address}{page}.html")
-    wait_for(driver, BUTTON, part).click()
-    text = wait_for(driver, "return window.copied")
+def test_copy_buttons_leave_out_prompts_and_output(page, name, part, copied):
+    page.driver.get(f"{page.address}{name}.html")
+    page.wait_for(lambda: page.script(BUTTON, part)).click()
+    text = page.wait_for(lambda: page.script("return window.copied"))
     assert text.startswith(copied)
     assert not re.search(r"^(\$|>>>|\.\.\.) |HELD|\[0\]$", text, re.M)
 
@@ -244,12 +207,10 @@ return done && !done.startsWith("Searching") && found.map((link) => link.getAttr
 @needs_sphinx
 @needs_browser
 @pytest.mark.parametrize("word", ["latency", "transcoder"])
-def test_search_finds_guides_before_data_sheets_and_changelog(driver, address, word):
-    driver.get(f"{address}search.html?q={word}")
-    found = wait_for(driver, RESULTS)
-    last = [
-        number for number, page in enumerate(found) if page.startswith(("CHANGELOG", "verilog/utf"))
-    ]
+def test_search_finds_guides_before_data_sheets_and_changelog(page, word):
+    page.driver.get(f"{page.address}search.html?q={word}")
+    found = page.wait_for(lambda: page.script(RESULTS))
+    last = [n for n, name in enumerate(found) if name.startswith(("CHANGELOG", "verilog/utf"))]
     assert last
     assert last == list(range(len(found) - len(last), len(found)))
 
@@ -258,24 +219,24 @@ def test_search_finds_guides_before_data_sheets_and_changelog(driver, address, w
 @needs_sphinx
 @needs_browser
 @pytest.mark.parametrize("missing", ["none", "docs/none.html", "a/b/c/none.html?x=1#y"])
-def test_page_for_missing_addresses_leads_back(driver, address, missing):
-    driver.get(address + missing)
+def test_page_for_missing_addresses_leads_back(page, missing):
+    page.driver.get(page.address + missing)
     links = "return [...document.links].map((link) => link.href)"
-    rooted = f"const links = (() => {{ {links} }})(); return links[0] === arguments[0] && links"
-    found = wait_for(driver, rooted, f"{address}README.html")
-    assert found == [f"{address}{page}.html" for page in ("README", "search", "site/live")]
+    expected = [f"{page.address}{name}.html" for name in ("README", "search", "site/live")]
+    page.wait_for(lambda: page.script(links)[0] == expected[0])
+    assert page.script(links) == expected
 
 
 @pytest.mark.long
 @needs_sphinx
 @needs_browser
-def test_theme_of_the_pages_is_that_of_their_figures(driver, address):
+def test_theme_of_the_pages_is_that_of_their_figures(page):
     """A figure is dark if its element has a dark colour scheme."""
-    driver.get(f"{address}docs/decoder.html")
+    page.driver.get(f"{page.address}docs/decoder.html")
     scheme = "return getComputedStyle(document.querySelector('article img')).colorScheme"
     for theme in "light", "dark":
-        driver.execute_script("document.body.dataset.theme = arguments[0]", theme)
-        assert driver.execute_script(scheme) == theme
+        page.script("document.body.dataset.theme = arguments[0]", theme)
+        assert page.script(scheme) == theme
 
 
 @pytest.mark.long

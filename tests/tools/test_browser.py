@@ -26,6 +26,7 @@ from needs import needs
 from reference import ref_tokens
 from rtl import ALL_RULES, broken
 from samples import is_quick
+from utf8_flow.designs import DesignSpec
 from utf8_flow.live import build
 from utf8_flow.live.wasm import COMPILER, write_page_module
 from utf8_hdl import EXTENDED, UNICODE, CompactDecoder, Decoder, Encoder, ErrorSpan
@@ -65,13 +66,28 @@ INPUTS = [*(data[:500] for data in HOSTILE), *RANDOM]  # the page shows 512 toke
 CUT_SHORT = bytes.fromhex("41 E2 82 E2 82 AC F0 9F 98 80 80 42")
 
 
+OVERRIDES = [rules for rules in ALL_RULES.values() if rules.name == "ucs4"]
+WHOLE_SEQUENCE = replace(UNICODE, error_span=ErrorSpan.WHOLE_SEQUENCE)
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory, request) -> Path:
-    """The page; it only has the decoder if no long test needs other components."""
+    """The page with few designs, and the compact decoder under the rules that tests choose.
+
+    It only has the decoder if no long test needs other designs.
+    """
     folder = tmp_path_factory.mktemp("live")
+    few, compact = build.specs_of, build.SPECS["compact-decoder"]
+
+    def specs_of(plain: DesignSpec, designs: str) -> Iterator[DesignSpec]:
+        yield from few(plain, designs)
+        if plain == compact:
+            yield from map(plain.under, [WHOLE_SEQUENCE, EXTENDED, *OVERRIDES])
+
     with pytest.MonkeyPatch.context() as patch:
-        names = ["decoder"] if is_quick(request.config) else [*COMPONENTS, MISSING]
-        patch.setattr(build, "SPECS", {name: build.SPECS[name] for name in names})
+        patch.setattr(build, "specs_of", specs_of)
+        if is_quick(request.config):
+            patch.setattr(build, "SPECS", {"decoder": build.SPECS["decoder"]})
         build.write_page(folder, "few")
     return folder
 
@@ -185,8 +201,9 @@ def test_typed_text_becomes_tokens(page):
 @pytest.mark.long
 @pytest.mark.parametrize("component", DECODERS)
 def test_tokens_equal_cpython(page, component):
+    page.open(link(component=component))
     for text in [*TEXTS, "", "<img src=x onerror=alert(1)> &amp; \u202eabc\u202c"]:
-        page.open(link(component=component, text=text))
+        page.follow(link(component=component, text=text))
         check_tokens(page, text.encode())
     for data in INPUTS:
         page.type("#hex", data.hex(" "))
@@ -261,26 +278,19 @@ def test_encoder_replaces_what_is_no_character(page):
 
 
 @pytest.mark.long
-def test_tokens_follow_chosen_rules(driver, tmp_path, monkeypatch):
-    profiles = [rules for rules in ALL_RULES.values() if rules.name == "ucs4"]
-    monkeypatch.setattr(build, "SPECS", {"compact-decoder": build.SPECS["compact-decoder"]})
-    monkeypatch.setattr(build, "specs_of", lambda plain, _: map(plain.under, [UNICODE, *profiles]))
-    build.write_page(tmp_path, "all")
+def test_tokens_follow_chosen_rules(page):
     data = b"".join([*boundary_encodings(EXTENDED)[::5], *RANDOM])[:400]
-    with served(tmp_path) as address:
-        page = LivePage(driver, address)
-        page.open(link(component="compact-decoder", hex=data.hex()))
-        page.choose("#profile", "ucs4")
-        for profile in profiles:
-            page.choose("#surrogates", "accept" if profile.accept_surrogates else "reject")
-            page.choose("#noncharacters", "accept" if profile.accept_noncharacters else "reject")
-            page.choose("#error-span", profile.error_span.value)
-            expected = naive_tokens(data, profile)
-            assert page.said("#message") == ""
-            tokens = page.all_tokens()
-            assert spans(tokens) == [(t.offset, t.length, t.error or "none") for t in expected]
-            assert page.agrees() in ("none", "true")
-        assert page.complaints() == []
+    page.open(link(component="compact-decoder", hex=data.hex()))
+    page.choose("#profile", "ucs4")
+    for profile in OVERRIDES:
+        page.choose("#surrogates", "accept" if profile.accept_surrogates else "reject")
+        page.choose("#noncharacters", "accept" if profile.accept_noncharacters else "reject")
+        page.choose("#error-span", profile.error_span.value)
+        expected = naive_tokens(data, profile)
+        assert page.said("#message") == ""
+        tokens = page.all_tokens()
+        assert spans(tokens) == [(t.offset, t.length, t.error or "none") for t in expected]
+        assert page.agrees() in ("none", "true")
 
 
 def check_output(page: LivePage, component: str, data: bytes) -> None:
@@ -298,19 +308,14 @@ def check_output(page: LivePage, component: str, data: bytes) -> None:
 
 
 @pytest.mark.long
-def test_every_component_equals_cpython(driver, tmp_path):
-    build.write_page(tmp_path, "few")
-    with served(tmp_path) as address:
-        page = LivePage(driver, address)
-        for component in build.SPECS:
-            if component.endswith("16"):
-                continue  # not among the few
-            for data in INPUTS[::4]:
-                text = data.decode("utf-8", "replace")
-                given = {"text": text} if "encoder" in component else {"hex": data.hex()}
-                page.open(link(component=component, **given))
-                check_output(page, component, data)
-        assert page.complaints() == []
+@pytest.mark.parametrize("component", [name for name in build.SPECS if not name.endswith("16")])
+def test_every_component_equals_cpython(page, component):
+    page.open(link(component=component))
+    for data in INPUTS[::4]:
+        text = data.decode("utf-8", "replace")
+        given = {"text": text} if "encoder" in component else {"hex": data.hex()}
+        page.follow(link(component=component, **given))
+        check_output(page, component, data)
 
 
 @pytest.mark.long
@@ -1132,18 +1137,15 @@ def test_control_bar_stays_in_view_on_a_telephone(page):
 
 @pytest.mark.long
 @pytest.mark.parametrize("size", [SIZE, TELEPHONE])
-def test_variants_can_be_read_and_compared(driver, tmp_path, monkeypatch, size):
+def test_variants_can_be_read_and_compared(page, size):
     """Both error spans, and the state machine of sequences of eight bytes."""
-    rules = [UNICODE, replace(UNICODE, error_span=ErrorSpan.WHOLE_SEQUENCE), EXTENDED]
-    monkeypatch.setattr(build, "SPECS", {"compact-decoder": build.SPECS["compact-decoder"]})
-    monkeypatch.setattr(build, "specs_of", lambda plain, _: map(plain.under, rules))
-    build.write_page(tmp_path, "all")
     scale = """
     const svg = document.querySelector("#machine");
     return [svg.getBoundingClientRect().width / svg.viewBox.baseVal.width,
       svg.querySelectorAll("circle").length];
     """
-    with served(tmp_path) as address, looked_at(page := LivePage(driver, address), "light", size):
+    visible = "return getComputedStyle(document.querySelector(arguments[0])).visibility"
+    with looked_at(page, "light", size):
         page.open(link(component="compact-decoder", hex="E08080", beside="error-span"))
         page.click("#last")
         assert len(page.data("#tokens [data-offset]")) == 3
@@ -1151,12 +1153,10 @@ def test_variants_can_be_read_and_compared(driver, tmp_path, monkeypatch, size):
         assert "differ from offset 0" in page.said("#difference")
         page.open(link(component="compact-decoder", profile="extended", hex="FE8280 41", cycle=4))
         assert page.script(scale) == [1, len(CompactDecoder(EXTENDED).State)]
-        visible = "return getComputedStyle(document.querySelector(arguments[0])).visibility"
         assert page.script(visible, "#machine .rare:not(.taken, .next)") == "hidden"
         steps = page.texts("#sentence")
         page.scrub(next(n for n, said in enumerate(steps) if "NEED_4 to HELD" in said))
         assert page.script(visible, "#machine .rare.next") == "visible"
-        assert page.complaints() == []
 
 
 @pytest.mark.long

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,11 @@ LIVE = Path(utf8_flow.__file__).parent / "live/page"
 pytestmark = pytest.mark.xdist_group("site")
 needs_sphinx = needs(modules=["sphinx", "furo", "myst_parser", "sphinx_copybutton"])
 needs_browser = needs("chromium", "chromedriver", modules=["selenium"])
+
+
+def long_site_test(test: Any) -> Any:
+    """Mark a test of the site, which is built once for all of them."""
+    return pytest.mark.long(needs_sphinx(test))
 
 
 @pytest.fixture(scope="module")
@@ -55,16 +61,22 @@ class References(HTMLParser):
             (self.followed if tag == "a" else self.loaded).append(target)
 
 
+@cache
+def references(page: Path) -> References:
+    """The references of a page, which is parsed once for all tests."""
+    return References(page)
+
+
 def is_outside(target: str) -> bool:
     return bool(re.match(r"(\w+:)?//|(https?|mailto|data):", target))
 
 
 def broken_links(folder: Path) -> list[str]:
     """References to missing files, or to missing names in pages."""
-    pages = {page.resolve(): References(page) for page in folder.rglob("*.html")}
+    pages = {page.resolve(): references(page) for page in folder.rglob("*.html")}
     found = []
-    for page, references in pages.items():
-        for target in {*references.followed, *references.loaded}:
+    for page, links in pages.items():
+        for target in {*links.followed, *links.loaded}:
             if is_outside(target):
                 continue
             file, place = urldefrag(target)
@@ -80,7 +92,7 @@ def loaded_from_outside(folder: Path) -> list[str]:
     found = [
         f"{page.name}: {target}"
         for page in folder.rglob("*.html")
-        for target in References(page).loaded
+        for target in references(page).loaded
         if is_outside(target) and not target.startswith("data:")
     ]
     for file in folder.rglob("*.css"):
@@ -88,22 +100,23 @@ def loaded_from_outside(folder: Path) -> list[str]:
     return found
 
 
-@pytest.mark.long
-@needs_sphinx
+@long_site_test
 def test_site_has_every_page_and_drawing(site):
-    home = set(References(site / "README.html").followed)
+    home = set(references(site / "README.html").followed)
     assert {f"docs/{page.stem}.html" for page in ROOT.glob("docs/*.md")} < home
     assert {"site/live.html", "CHANGELOG.html"} < home
     assert {f"site/{package}.html" for package in PACKAGES} < home
     drawings = {file.name for file in (site / "_images").iterdir()}
     assert {file.name for file in ROOT.glob("docs/**/*.svg")} == drawings
+    text = (site / "README.html").read_text(encoding="utf-8")
+    above, _, _ = text.partition('<section id="components">')
+    assert '<a class="live" href="site/live.html">' in above
 
 
-@pytest.mark.long
-@needs_sphinx
+@long_site_test
 def test_reference_has_names_signatures_and_comments(site):
     for name, package in PACKAGES.items():
-        names = References(site / f"site/{name}.html").names
+        names = references(site / f"site/{name}.html").names
         shown = {each.rpartition(".")[2] for each in names}
         assert {*package.__all__} - shown <= {"__version__"}
     tags = re.sub(r"<[^>]*>", "", (site / "site/utf8_hdl.html").read_text(encoding="utf-8"))
@@ -117,17 +130,16 @@ def test_reference_has_names_signatures_and_comments(site):
         assert expected in text
 
 
-@pytest.mark.long
-@needs_sphinx
+@long_site_test
 def test_sources_are_pages_and_data_are_downloads(site):
-    followed = {target for page in site.rglob("*.html") for target in References(page).followed}
+    followed = {target for page in site.rglob("*.html") for target in references(page).followed}
     downloads = {target for target in followed if "_downloads/" in target}
     assert {Path(target).suffix for target in downloads} >= {".csv", ".v"}
     sources = [page.relative_to(site / "source") for page in site.glob("source/**/*.html")]
     for source in sources:
         page = site / "source" / source
         name = source.stem
-        raw = [target for target in References(page).followed if Path(target).name == name]
+        raw = [target for target in references(page).followed if Path(target).name == name]
         assert [(page.parent / target).read_bytes() for target in raw] == [
             (ROOT / source.with_name(name)).read_bytes()
         ]
@@ -138,8 +150,7 @@ def test_sources_are_pages_and_data_are_downloads(site):
     assert {Path(target).suffix for target in downloads} == {".csv"}
 
 
-@pytest.mark.long
-@needs_sphinx
+@long_site_test
 def test_pages_describe_themselves(site):
     for page, title, start in (
         ("index", "utf8-hdl", "UTF-8 decoders, encoders, validators and transcoders for FPGAs"),
@@ -150,14 +161,6 @@ def test_pages_describe_themselves(site):
         assert f'<meta property="og:description" content="{start}' in text
         assert f'<meta property="og:title" content="{title}">' in text
         assert re.search(r'rel="shortcut icon" href="(../)*_static/favicon.svg"', text)
-
-
-@pytest.mark.long
-@needs_sphinx
-def test_home_page_leads_to_the_live_page(site):
-    text = (site / "README.html").read_text(encoding="utf-8")
-    above, _, _ = text.partition('<section id="components">')
-    assert '<a class="live" href="site/live.html">' in above
 
 
 @pytest.fixture(scope="module")
@@ -177,8 +180,7 @@ return button;
 """
 
 
-@pytest.mark.long
-@needs_sphinx
+@long_site_test
 @needs_browser
 @pytest.mark.parametrize(
     ("name", "part", "copied"),
@@ -203,8 +205,7 @@ return done && !done.startsWith("Searching") && found.map((link) => link.getAttr
 """
 
 
-@pytest.mark.long
-@needs_sphinx
+@long_site_test
 @needs_browser
 @pytest.mark.parametrize("word", ["latency", "transcoder"])
 def test_search_finds_guides_before_data_sheets_and_changelog(page, word):
@@ -215,8 +216,7 @@ def test_search_finds_guides_before_data_sheets_and_changelog(page, word):
     assert last == list(range(len(found) - len(last), len(found)))
 
 
-@pytest.mark.long
-@needs_sphinx
+@long_site_test
 @needs_browser
 @pytest.mark.parametrize("missing", ["none", "docs/none.html", "a/b/c/none.html?x=1#y"])
 def test_page_for_missing_addresses_leads_back(page, missing):
@@ -227,8 +227,7 @@ def test_page_for_missing_addresses_leads_back(page, missing):
     assert page.script(links) == expected
 
 
-@pytest.mark.long
-@needs_sphinx
+@long_site_test
 @needs_browser
 def test_theme_of_the_pages_is_that_of_their_figures(page):
     """A figure is dark if its element has a dark colour scheme."""
@@ -239,8 +238,7 @@ def test_theme_of_the_pages_is_that_of_their_figures(page):
         assert page.script(scheme) == theme
 
 
-@pytest.mark.long
-@needs_sphinx
+@long_site_test
 def test_links_of_the_site(site):
     assert broken_links(site) == []
     assert loaded_from_outside(site) == []

@@ -52,7 +52,7 @@ return found;
 Then the last cycle is displayed.
 """
 PINS = """
-return Object.fromEntries([...document.querySelectorAll("#pins [data-pin]")].map((pin) =>
+return Object.fromEntries([...document.querySelectorAll(arguments[0])].map((pin) =>
   [pin.dataset.pin, pin.querySelector(".level").textContent]));
 """
 TEXT = "return document.querySelector(arguments[0]).textContent"
@@ -205,13 +205,17 @@ class LivePage:
         self.click("#last")
         return self.tokens()
 
-    def pins(self) -> list[dict[str, str]]:
+    def in_each_cycle(self, code: str, *arguments: Any) -> list[Any]:
+        """The result of a script in each cycle."""
+        return self.script(READ, code, *arguments)
+
+    def pins(self, table: str = "#pins") -> list[dict[str, str]]:
         """The levels of the pins in each cycle, as the page shows them."""
-        return self.script(READ, PINS)
+        return self.in_each_cycle(PINS, f"{table} [data-pin]")
 
     def texts(self, selector: str) -> list[str]:
         """The text of an element in each cycle."""
-        return self.script(READ, TEXT, selector)
+        return self.in_each_cycle(TEXT, selector)
 
     def agrees(self) -> str:
         return self.element("#opinion").get_attribute("data-agrees")

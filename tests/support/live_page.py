@@ -107,7 +107,8 @@ def browser() -> Iterator[Chrome]:
     try:
         driver.set_page_load_timeout(PATIENCE)
         driver.set_script_timeout(PATIENCE)
-        driver.command_executor.client_config.timeout = PATIENCE
+        if config := getattr(driver.command_executor, "client_config", None):
+            config.timeout = PATIENCE  # of a command; older releases of Selenium have no limit
         yield driver
     finally:
         driver.quit()

@@ -871,8 +871,7 @@ def embedded(page: LivePage, folder: Path, setting: str) -> Iterator[WebElement]
         f"<object type='text/html' width='100%' height='700' id='frame' "
         f"style='border: 1px solid' data='index.html#{html.escape(setting)}'></object>"
     )
-    page.driver.get("about:blank")
-    page.driver.get(f"{page.address}embedding.html")
+    page.driver.get(f"{page.address}embedding.html?{next(page.loads)}")
     frame = page.element("#frame")
     page.driver.switch_to.frame(frame)
     try:

@@ -210,6 +210,9 @@ class LivePage:
         """The result of a script in each cycle."""
         return self.script(READ, code, *arguments)
 
+    def data_in_each_cycle(self, selector: str) -> list[list[dict[str, str]]]:
+        return self.in_each_cycle(DATA, selector)
+
     def pins(self, table: str = "#pins") -> list[dict[str, str]]:
         """The levels of the pins in each cycle, as the page shows them."""
         return self.in_each_cycle(PINS, f"{table} [data-pin]")

@@ -20,17 +20,7 @@ import pytest
 
 from command import told
 from hostile import EVERY_BYTE, HOSTILE, LEADS, TEXTS
-from live_page import (
-    BROWSER,
-    DATA,
-    DRIVER,
-    ActionChains,
-    Keys,
-    LivePage,
-    WebElement,
-    browser,
-    served,
-)
+from live_page import BROWSER, DRIVER, ActionChains, Keys, LivePage, WebElement, browser, served
 from naive import naive_tokens
 from needs import needs
 from reference import ref_tokens
@@ -235,10 +225,8 @@ def test_bytes_have_the_colour_of_their_token(page, component):
     tokens = ref_tokens(CUT_SHORT)
     owners = chain.from_iterable([n] * token.length for n, token in enumerate(tokens))
     assert [(int(b["offset"]), int(b["token"])) for b in found] == list(enumerate(owners))
-    shown, marked = (
-        page.in_each_cycle(DATA, selector)
-        for selector in ("#tokens [data-offset]", "#bytes .error")
-    )
+    shown = page.data_in_each_cycle("#tokens [data-offset]")
+    marked = page.data_in_each_cycle("#bytes .error")
     for out, wrong in zip(shown, marked, strict=True):  # no error is marked before its token is out
         errors = [range(t.offset, t.offset + t.length) for t in tokens[: len(out)] if t.error]
         assert {int(byte["offset"]) for byte in wrong} == set(chain.from_iterable(errors))

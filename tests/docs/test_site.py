@@ -6,11 +6,9 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from functools import cache
 from html.parser import HTMLParser
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any
 from urllib.parse import urldefrag
 
@@ -28,6 +26,11 @@ LIVE = Path(utf8_flow.__file__).parent / "live/page"
 pytestmark = pytest.mark.xdist_group("site")
 needs_sphinx = needs(modules=["sphinx", "furo", "myst_parser", "sphinx_copybutton"])
 needs_browser = needs("chromium", "chromedriver", modules=["selenium"])
+
+
+def long_site_test(test: Any) -> Any:
+    """Mark a test of the site, which is built once for all of them."""
+    return pytest.mark.long(needs_sphinx(test))
 
 
 @pytest.fixture(scope="module")
@@ -58,16 +61,22 @@ class References(HTMLParser):
             (self.followed if tag == "a" else self.loaded).append(target)
 
 
+@cache
+def references(page: Path) -> References:
+    """The references of a page, which is parsed once for all tests."""
+    return References(page)
+
+
 def is_outside(target: str) -> bool:
     return bool(re.match(r"(\w+:)?//|(https?|mailto|data):", target))
 
 
 def broken_links(folder: Path) -> list[str]:
     """References to missing files, or to missing names in pages."""
-    pages = {page.resolve(): References(page) for page in folder.rglob("*.html")}
+    pages = {page.resolve(): references(page) for page in folder.rglob("*.html")}
     found = []
-    for page, references in pages.items():
-        for target in {*references.followed, *references.loaded}:
+    for page, links in pages.items():
+        for target in {*links.followed, *links.loaded}:
             if is_outside(target):
                 continue
             file, place = urldefrag(target)
@@ -83,7 +92,7 @@ def loaded_from_outside(folder: Path) -> list[str]:
     found = [
         f"{page.name}: {target}"
         for page in folder.rglob("*.html")
-        for target in References(page).loaded
+        for target in references(page).loaded
         if is_outside(target) and not target.startswith("data:")
     ]
     for file in folder.rglob("*.css"):
@@ -91,22 +100,23 @@ def loaded_from_outside(folder: Path) -> list[str]:
     return found
 
 
-@pytest.mark.long
-@needs_sphinx
+@long_site_test
 def test_site_has_every_page_and_drawing(site):
-    home = set(References(site / "README.html").followed)
+    home = set(references(site / "README.html").followed)
     assert {f"docs/{page.stem}.html" for page in ROOT.glob("docs/*.md")} < home
     assert {"site/live.html", "CHANGELOG.html"} < home
     assert {f"site/{package}.html" for package in PACKAGES} < home
     drawings = {file.name for file in (site / "_images").iterdir()}
     assert {file.name for file in ROOT.glob("docs/**/*.svg")} == drawings
+    text = (site / "README.html").read_text(encoding="utf-8")
+    above, _, _ = text.partition('<section id="components">')
+    assert '<a class="live" href="site/live.html">' in above
 
 
-@pytest.mark.long
-@needs_sphinx
+@long_site_test
 def test_reference_has_names_signatures_and_comments(site):
     for name, package in PACKAGES.items():
-        names = References(site / f"site/{name}.html").names
+        names = references(site / f"site/{name}.html").names
         shown = {each.rpartition(".")[2] for each in names}
         assert {*package.__all__} - shown <= {"__version__"}
     tags = re.sub(r"<[^>]*>", "", (site / "site/utf8_hdl.html").read_text(encoding="utf-8"))
@@ -120,17 +130,16 @@ def test_reference_has_names_signatures_and_comments(site):
         assert expected in text
 
 
-@pytest.mark.long
-@needs_sphinx
+@long_site_test
 def test_sources_are_pages_and_data_are_downloads(site):
-    followed = {target for page in site.rglob("*.html") for target in References(page).followed}
+    followed = {target for page in site.rglob("*.html") for target in references(page).followed}
     downloads = {target for target in followed if "_downloads/" in target}
     assert {Path(target).suffix for target in downloads} >= {".csv", ".v"}
     sources = [page.relative_to(site / "source") for page in site.glob("source/**/*.html")]
     for source in sources:
         page = site / "source" / source
         name = source.stem
-        raw = [target for target in References(page).followed if Path(target).name == name]
+        raw = [target for target in references(page).followed if Path(target).name == name]
         assert [(page.parent / target).read_bytes() for target in raw] == [
             (ROOT / source.with_name(name)).read_bytes()
         ]
@@ -141,8 +150,7 @@ def test_sources_are_pages_and_data_are_downloads(site):
     assert {Path(target).suffix for target in downloads} == {".csv"}
 
 
-@pytest.mark.long
-@needs_sphinx
+@long_site_test
 def test_pages_describe_themselves(site):
     for page, title, start in (
         ("index", "utf8-hdl", "UTF-8 decoders, encoders, validators and transcoders for FPGAs"),
@@ -155,54 +163,12 @@ def test_pages_describe_themselves(site):
         assert re.search(r'rel="shortcut icon" href="(../)*_static/favicon.svg"', text)
 
 
-@pytest.mark.long
-@needs_sphinx
-def test_home_page_leads_to_the_live_page(site):
-    text = (site / "README.html").read_text(encoding="utf-8")
-    above, _, _ = text.partition('<section id="components">')
-    assert '<a class="live" href="site/live.html">' in above
-
-
-@contextmanager
-def served(folder: Path, prefix: str) -> Iterator[str]:
-    """The address of a folder on a host that shows 404.html instead of missing pages."""
-
-    class Handler(SimpleHTTPRequestHandler):
-        error_message_format = (folder / "404.html").read_text().replace("%", "%%")
-        error_content_type = "text/html"
-
-        def translate_path(self, path: str) -> str:
-            inside = path.startswith(prefix)
-            return super().translate_path(path.removeprefix(prefix) if inside else "/missing")
-
-        def log_message(self, *_: Any) -> None:
-            """Print nothing."""
-
-    def handler(*arguments: Any) -> Handler:
-        return Handler(*arguments, directory=str(folder))
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}{prefix}"
-        server.shutdown()
-
-
 @pytest.fixture(scope="module")
-def driver() -> Iterator[Any]:
-    with pytest.importorskip("live_page").browser() as driver:
-        yield driver
-
-
-@pytest.fixture(scope="module")
-def address(site) -> Iterator[str]:
-    with served(site, "/some/prefix/") as address:
-        yield address
-
-
-def wait_for(driver: Any, code: str, *arguments: Any) -> Any:
-    """Wait until a script returns a true value, and return it."""
-    wait = pytest.importorskip("selenium.webdriver.support.wait").WebDriverWait
-    return wait(driver, 60).until(lambda _: driver.execute_script(code, *arguments))
+def page(site) -> Iterator[Any]:
+    """The site in a browser, on a host that shows 404.html instead of missing pages."""
+    live_page = pytest.importorskip("live_page")
+    with live_page.served(site, "/some/prefix/") as address, live_page.browser() as driver:
+        yield live_page.LivePage(driver, address)
 
 
 BUTTON = """
@@ -214,21 +180,20 @@ return button;
 """
 
 
-@pytest.mark.long
-@needs_sphinx
+@long_site_test
 @needs_browser
 @pytest.mark.parametrize(
-    ("page", "part", "copied"),
+    ("name", "part", "copied"),
     [
         ("README", "HELD", "utf8-hdl simulate --compact --hex 'E2 82 41 C0 AF F0 9F 98 80'"),
         ("README", "make sim", "make sim     # decode sample texts in simulated hardware"),
         ("docs/flow-control", "range(40, 60)", "from utf8_hdl import Transcoder\n"),
     ],
 )
-def test_copy_buttons_leave_out_prompts_and_output(driver, address, page, part, copied):
-    driver.get(f"{address}{page}.html")
-    wait_for(driver, BUTTON, part).click()
-    text = wait_for(driver, "return window.copied")
+def test_copy_buttons_leave_out_prompts_and_output(page, name, part, copied):
+    page.driver.get(f"{page.address}{name}.html")
+    page.wait_for(lambda: page.script(BUTTON, part)).click()
+    text = page.wait_for(lambda: page.script("return window.copied"))
     assert text.startswith(copied)
     assert not re.search(r"^(\$|>>>|\.\.\.) |HELD|\[0\]$", text, re.M)
 
@@ -240,46 +205,40 @@ return done && !done.startsWith("Searching") && found.map((link) => link.getAttr
 """
 
 
-@pytest.mark.long
-@needs_sphinx
+@long_site_test
 @needs_browser
 @pytest.mark.parametrize("word", ["latency", "transcoder"])
-def test_search_finds_guides_before_data_sheets_and_changelog(driver, address, word):
-    driver.get(f"{address}search.html?q={word}")
-    found = wait_for(driver, RESULTS)
-    last = [
-        number for number, page in enumerate(found) if page.startswith(("CHANGELOG", "verilog/utf"))
-    ]
+def test_search_finds_guides_before_data_sheets_and_changelog(page, word):
+    page.driver.get(f"{page.address}search.html?q={word}")
+    found = page.wait_for(lambda: page.script(RESULTS))
+    last = [n for n, name in enumerate(found) if name.startswith(("CHANGELOG", "verilog/utf"))]
     assert last
     assert last == list(range(len(found) - len(last), len(found)))
 
 
-@pytest.mark.long
-@needs_sphinx
+@long_site_test
 @needs_browser
 @pytest.mark.parametrize("missing", ["none", "docs/none.html", "a/b/c/none.html?x=1#y"])
-def test_page_for_missing_addresses_leads_back(driver, address, missing):
-    driver.get(address + missing)
+def test_page_for_missing_addresses_leads_back(page, missing):
+    page.driver.get(page.address + missing)
     links = "return [...document.links].map((link) => link.href)"
-    rooted = f"const links = (() => {{ {links} }})(); return links[0] === arguments[0] && links"
-    found = wait_for(driver, rooted, f"{address}README.html")
-    assert found == [f"{address}{page}.html" for page in ("README", "search", "site/live")]
+    expected = [f"{page.address}{name}.html" for name in ("README", "search", "site/live")]
+    page.wait_for(lambda: page.script(links)[0] == expected[0])
+    assert page.script(links) == expected
 
 
-@pytest.mark.long
-@needs_sphinx
+@long_site_test
 @needs_browser
-def test_theme_of_the_pages_is_that_of_their_figures(driver, address):
+def test_theme_of_the_pages_is_that_of_their_figures(page):
     """A figure is dark if its element has a dark colour scheme."""
-    driver.get(f"{address}docs/decoder.html")
+    page.driver.get(f"{page.address}docs/decoder.html")
     scheme = "return getComputedStyle(document.querySelector('article img')).colorScheme"
     for theme in "light", "dark":
-        driver.execute_script("document.body.dataset.theme = arguments[0]", theme)
-        assert driver.execute_script(scheme) == theme
+        page.script("document.body.dataset.theme = arguments[0]", theme)
+        assert page.script(scheme) == theme
 
 
-@pytest.mark.long
-@needs_sphinx
+@long_site_test
 def test_links_of_the_site(site):
     assert broken_links(site) == []
     assert loaded_from_outside(site) == []

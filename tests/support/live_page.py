@@ -3,13 +3,14 @@
 Waiting ends when the page reports that it is ready.
 """
 
-import re
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from itertools import count
 from pathlib import Path
+from threading import Thread
 from typing import Any, TypeVar
 
 from selenium.webdriver import ActionChains, Chrome, ChromeOptions, Keys
@@ -32,14 +33,26 @@ scrub.dispatchEvent(new Event("input"));
 READ = """
 const [code, ...more] = arguments;
 const [scrub, read] = [document.getElementById("scrub"), new Function(code)];
-return Array.from({ length: +scrub.max + 1 }, (_, cycle) => {
+const show = (cycle) => {
   scrub.value = cycle;
   scrub.dispatchEvent(new Event("input"));
+};
+const { style } = document.documentElement;
+style.display = "none";
+const found = Array.from({ length: +scrub.max + 1 }, (_, cycle) => {
+  show(cycle);
   return read(...more);
 });
+style.display = "";
+show(scrub.max);
+return found;
+"""
+"""Read the text of the page in each cycle, without layout, which takes four fifths of the time.
+
+Then the last cycle is displayed.
 """
 PINS = """
-return Object.fromEntries([...document.querySelectorAll("#pins [data-pin]")].map((pin) =>
+return Object.fromEntries([...document.querySelectorAll(arguments[0])].map((pin) =>
   [pin.dataset.pin, pin.querySelector(".level").textContent]));
 """
 TEXT = "return document.querySelector(arguments[0]).textContent"
@@ -51,18 +64,35 @@ document.body.dispatchEvent(new DragEvent("drop", event));
 """
 
 
+class FolderHandler(SimpleHTTPRequestHandler):
+    """Serves a folder under a prefix, and its 404.html, if any, instead of missing pages."""
+
+    error_content_type = "text/html"
+
+    def __init__(self, *arguments: Any, folder: Path, prefix: str) -> None:
+        self.prefix = prefix
+        if (missing := folder / "404.html").exists():
+            self.error_message_format = missing.read_text().replace("%", "%%")
+        super().__init__(*arguments, directory=str(folder))
+
+    def translate_path(self, path: str) -> str:
+        inside = path.startswith(self.prefix)
+        return super().translate_path(path.removeprefix(self.prefix) if inside else "/missing")
+
+    def log_message(self, *_: Any) -> None:
+        """Print nothing."""
+
+
 @contextmanager
-def served(folder: Path) -> Iterator[str]:
+def served(folder: Path, prefix: str = "/") -> Iterator[str]:
     """The address at which a folder is served on the loopback interface."""
-    command = [sys.executable, "-u", "-m", "http.server", "0", "--bind", "127.0.0.1"]
-    with subprocess.Popen(
-        [*command, "--directory", str(folder)],
-        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-    ) as server:  # fmt: skip
+    handler = partial(FolderHandler, folder=folder, prefix=prefix)
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
         try:
-            yield re.search(r"http://\S+/", server.stdout.readline())[0]
+            yield f"http://127.0.0.1:{server.server_port}{prefix}"
         finally:
-            server.terminate()
+            server.shutdown()
 
 
 @contextmanager
@@ -77,6 +107,8 @@ def browser() -> Iterator[Chrome]:
     try:
         driver.set_page_load_timeout(PATIENCE)
         driver.set_script_timeout(PATIENCE)
+        if config := getattr(driver.command_executor, "client_config", None):
+            config.timeout = PATIENCE  # of a command; older releases of Selenium have no limit
         yield driver
     finally:
         driver.quit()
@@ -85,14 +117,16 @@ def browser() -> Iterator[Chrome]:
 class LivePage:
     """The page in a browser. Each action returns when the page is ready again."""
 
+    loads = count()
+
     def __init__(self, driver: Chrome, address: str) -> None:
         self.driver = driver
         self.address = address
 
     def open(self, link: str = "") -> None:
         """Load the page again, with the setting of a link."""
-        self.driver.get("about:blank")  # otherwise only the part after # would change
-        self.driver.get(f"{self.address}#{link}")
+        # Without a new query, only the part after # would change.
+        self.driver.get(f"{self.address}?{next(self.loads)}#{link}")
         self.settle()
 
     def follow(self, link: str) -> None:
@@ -172,13 +206,20 @@ class LivePage:
         self.click("#last")
         return self.tokens()
 
-    def pins(self) -> list[dict[str, str]]:
+    def in_each_cycle(self, code: str, *arguments: Any) -> list[Any]:
+        """The result of a script in each cycle."""
+        return self.script(READ, code, *arguments)
+
+    def data_in_each_cycle(self, selector: str) -> list[list[dict[str, str]]]:
+        return self.in_each_cycle(DATA, selector)
+
+    def pins(self, table: str = "#pins") -> list[dict[str, str]]:
         """The levels of the pins in each cycle, as the page shows them."""
-        return self.script(READ, PINS)
+        return self.in_each_cycle(PINS, f"{table} [data-pin]")
 
     def texts(self, selector: str) -> list[str]:
         """The text of an element in each cycle."""
-        return self.script(READ, TEXT, selector)
+        return self.in_each_cycle(TEXT, selector)
 
     def agrees(self) -> str:
         return self.element("#opinion").get_attribute("data-agrees")

@@ -9,18 +9,16 @@ import pytest
 from amaranth.hdl import Module, Signal
 
 from beats import Beats
-from command import assert_refused, changed_entry, replace_design, run, told
+from command import assert_refused, edit_component, run, told
 from needs import needs
 from rtl import verilog_ports
 from toys import Flawed, registered
-from upper import UPPER as UPPER_ENTRY
 from upper import Upper
 from utf8_flow.designs import DesignSpec
 from utf8_flow.export.module import ports_of
 from utf8_flow.verify.runner import outcome_of
 from utf8_flow.verify.sources import RandomUnits
 from utf8_sim.command_line import COMMAND_LINES, RULES, CommandLine, ComponentOption
-from utf8_sim.components import COMPONENTS
 
 UPPER = "--component", "upper"
 BEATS = "--component", "beats"
@@ -49,7 +47,7 @@ def test_simulate_component_with_lanes(folder):
 
 def test_flaw_in_a_lane_is_explained(monkeypatch, folder):
     with monkeypatch.context() as patch:
-        replace_design(patch, "beats", lambda profile: Beats(profile, flaw="q"))
+        edit_component(patch, "beats", make=lambda profile: Beats(profile, flaw="q"))
         result = run("compare", *BEATS, "--text", "abcdefqprs", "--wave", "w.svg")
     assert result.status == 1
     for line in (
@@ -64,7 +62,7 @@ def test_flaw_in_a_lane_is_explained(monkeypatch, folder):
 @needs(modules=["pyosys"])
 def test_counterexample_has_lanes(monkeypatch, folder):
     with monkeypatch.context() as patch:
-        replace_design(patch, "beats", lambda profile: Beats(profile, holds=False))
+        edit_component(patch, "beats", make=lambda profile: Beats(profile, holds=False))
         result = run("prove", *BEATS, "--property", "output-stream", "--profile", "unicode")
     assert result.status == 1
     assert "pin i.ready: expected 0, actual 1" in result.out
@@ -102,7 +100,7 @@ def test_component_with_other_cells(folder, monkeypatch):
     """Yosys writes its Verilog, with the usual ports."""
     assert run("generate", *UPPER, "-o", "usual.v").status == 0
     with monkeypatch.context() as patch:  # undone before the entry is removed
-        replace_design(patch, "upper", type("Upper", (Shifts,), {}))
+        edit_component(patch, "upper", make=type("Upper", (Shifts,), {}))
         assert run("generate", *UPPER, "-o", "upper.v") == (0, "", "")
         assert run("compare", *UPPER, "--engine", "icarus").status == 0
         plan = RandomUnits(spec=DesignSpec("upper"), engine="amaranth", seed=0, cycles=512)
@@ -138,8 +136,7 @@ def test_component_specific_option(monkeypatch):
     own = ComponentOption("flaw", 0, "letter left unchanged", range=(0, 127))
     line = CommandLine(RULES, own=(own,))
     with monkeypatch.context() as patch:  # undone before the entry is removed
-        changed = changed_entry(UPPER_ENTRY, make=Flawed, command_line=line)
-        patch.setitem(COMPONENTS, "upper", changed)
+        edit_component(patch, "upper", make=Flawed, command_line=line)
         patch.setitem(COMMAND_LINES, "upper", line)
         shown = " ".join(run("simulate", "--help").out.split())
         assert "--flaw N For an upper: letter left unchanged." in shown

@@ -137,29 +137,12 @@ def test_verdicts_equal_cpython():
     assert verdicts == list(map(expected_verdict, texts))
 
 
-def test_verdicts_are_json_lines():
-    result = run("simulate", *VALIDATOR_4, "--hex", "41 42 / 41 ED A0 80", "--tokens", "-")
-    assert result.out == (
-        '{"length": 2, "valid": true, "error": null, "error_offset": null}\n'
-        '{"length": 4, "valid": false, "error": "surrogate", "error_offset": 1}\n'
-    )
-
-
 @pytest.mark.long
 @needs_icarus
 def test_memory_may_be_undefined_before_the_first_beat():
     """The address of the output memory has no initial value."""
     options = *VALIDATOR, "--lanes", 2, "--engine", "icarus"
     assert run("simulate", *options, "--text", "naïve").status == 0
-
-
-@pytest.mark.sample(1)
-@pytest.mark.parametrize("component", ["decoder", "transcoder"])
-def test_exhaustive_with_lanes(component):
-    result = run("compare", "--exhaustive", 1, "--component", component, "--lanes", 4)
-    assert (result.status, result.err) == (0, "")
-    assert "256 texts, every one of 1 byte" in result.out.splitlines()
-    assert "agree on every output pin" in result.out
 
 
 # --- reports ------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from command import ENCODER, assert_is_waveform, break_design, names, replace_design, run, squeezed
+from command import ENCODER, assert_is_waveform, break_design, edit_component, names, run, squeezed
 from rtl import COMPACT_ENCODER_BREAKS, altered
 from utf8_flow.cli.choices import AllRules
 from utf8_flow.designs import DesignSpec, designs
@@ -95,7 +95,7 @@ def test_counterexample_from_any_state(folder, monkeypatch):
     """The table shows the register that differs; the twin starts in the reset state."""
     flaw = "self.state = Signal(self.State", "self.state = Signal(self.State, reset_less=True"
     broken = altered("compact encoder", [flaw])
-    replace_design(monkeypatch, "encoder", lambda profile, compact: broken(profile))
+    edit_component(monkeypatch, "encoder", make=lambda profile, compact: broken(profile))
     result = run("prove", *ENCODER, "--compact", "--property", "reset", "--profile", "ucs2")
     assert (result.status, result.err) == (1, "")
     assert "golden" not in result.out
@@ -118,7 +118,7 @@ def test_each_failed_property_has_a_counterexample(folder, monkeypatch):
     hasty = altered(
         "compact encoder", [COMPACT_ENCODER_BREAKS["compact: byte changes under stall"]]
     )
-    replace_design(monkeypatch, "encoder", lambda profile, compact: hasty(profile))
+    edit_component(monkeypatch, "encoder", make=lambda profile, compact: hasty(profile))
 
     def backwards(_, work, goals):
         for goal in goals[::-1]:
@@ -154,7 +154,7 @@ def test_second_design_of_a_run_has_its_own_waveform(folder, monkeypatch):
 
 def test_unreached_cover_is_reported(folder, monkeypatch):
     silent = altered("decoder", [("o.valid.eq(will_stall | both_full | comes)", "o.valid.eq(0)")])
-    replace_design(monkeypatch, "decoder", silent)
+    edit_component(monkeypatch, "decoder", make=silent)
     result = run("prove", *ONE, "output-stream")
     assert (result.status, result.err) == (1, "")
     verdict, unreached = squeezed(result.out)[-2:]

@@ -2,13 +2,12 @@
 
 import os
 import shlex
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from command import COMMAND, Run, assert_refused, run
+from command import assert_refused, run, run_in_shell
 from needs import needs
 from utf8_sim.tools import cluster
 
@@ -206,13 +205,6 @@ def contents(folder):
     return {path: path.is_file() and path.read_bytes() for path in folder.rglob("*")}
 
 
-def run_redirected(line):
-    """Run the command in a shell."""
-    command = ["sh", "-c", f"exec {COMMAND} {line}"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    return Run(done.returncode, done.stdout, done.stderr)
-
-
 @pytest.mark.parametrize(("line", "message", "missing"), REFUSALS)
 def test_bad_command_line_is_refused(folder, monkeypatch, line, message, missing):
     Path("link.txt").symlink_to("text.txt")
@@ -230,6 +222,7 @@ def test_bad_command_line_is_refused(folder, monkeypatch, line, message, missing
     else:
         for work in WORK:
             monkeypatch.setattr(work, lambda *_, **__: pytest.fail("the work has begun"))
-    result = run_redirected(line) if {"<", ">"} & set(line) else run(*shlex.split(line))
+    redirected = {"<", ">"} & set(line)
+    result = run_in_shell(f"utf8-hdl {line}") if redirected else run(*shlex.split(line))
     assert_refused(result, message)
     assert contents(folder) == before

@@ -76,19 +76,25 @@ def test_unexpected_error_has_its_own_status(folder, monkeypatch):
     assert "in fail\n" in failed.err
 
 
-def test_missing_dependency_is_an_unexpected_error():
+@pytest.mark.parametrize(
+    ("module", "line", "status", "message"),
+    [
+        ("fcntl", "--version", 2, "this program needs Linux or macOS; on Windows, use WSL\n"),
+        ("numpy", "simulate --text A", 70, "unexpected error: ModuleNotFoundError: "),
+    ],
+    ids=["windows", "missing dependency"],
+)
+def test_missing_module_is_reported(module, line, status, message):
     program = (
         "import sys\n"
-        "sys.modules['numpy'] = None\n"
-        "sys.argv[1:] = ['simulate', '--text', 'A']\n"
+        f"sys.modules[{module!r}] = None\n"
         "from utf8_flow.__main__ import main\n"
         "sys.exit(main())"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=False
-    )
-    assert (done.returncode, done.stdout) == (70, "")
-    assert done.stderr.startswith("utf8-hdl: unexpected error: ModuleNotFoundError: ")
+    command = [sys.executable, "-c", program, *line.split()]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (status, "")
+    assert done.stderr.startswith(f"utf8-hdl: {message}")
     assert done.stderr.count("\n") == 1
 
 

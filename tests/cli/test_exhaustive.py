@@ -33,14 +33,25 @@ def test_stimulus_has_every_text_in_order(length):
     assert every.units == max(1, 256**length // SHARD)
 
 
-@pytest.mark.parametrize(("options", "after"), [([], 8 + 8), (["--compact"], 2 + 2)])
-def test_every_text_of_one_byte(folder, options, after):
-    result = run("compare", "--exhaustive", 1, *options)
+LANES = pytest.mark.xdist_group("lanes")
+
+
+@pytest.mark.usefixtures("shared_engines")
+@pytest.mark.parametrize(
+    ("options", "latency"),
+    [
+        ("--component decoder", 7),
+        ("--compact", 1),
+        pytest.param("--component decoder --lanes 4", 8, marks=LANES),
+        pytest.param("--component transcoder --lanes 4", 24, marks=[LANES, pytest.mark.long]),
+    ],
+)
+def test_every_text_of_one_byte(folder, options, latency):
+    result = run("compare", "--exhaustive", 1, *options.split())
     assert (result.status, result.err) == (0, "")
     assert "256 texts, every one of 1 byte" in result.out.splitlines()
-    # The first byte is accepted in cycle 1. The latency is seven cycles, and the run ends after
-    # eight cycles without a token; one and two cycles for the compact decoder.
-    assert f"agree on every output pin in all {256 + after} cycles" in result.out
+    # The first byte is accepted in cycle 1. The run ends after latency + 1 cycles without output.
+    assert f"agree on every output pin in all {256 + 2 * (latency + 1)} cycles" in result.out
     assert names(folder) == {"text.txt"}
 
 

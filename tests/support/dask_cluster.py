@@ -86,10 +86,7 @@ class DaskCluster:
         for name in names:
             self._workers[name].terminate()
             self._workers[name].wait()
-        wait_until(lambda: not self._names() & set(names))
-
-    def _names(self) -> set[str]:
-        return set(self.client.run_on_scheduler(_names_of_workers))
+        wait_until(lambda: not self.client.run_on_scheduler(_names_of_workers) & {*names})
 
     def listens_on(self) -> set[str]:
         """The addresses on which the scheduler and the workers listen, with their nannies."""
@@ -134,8 +131,8 @@ def _drain(pipe: IO[str]) -> None:
         deque(pipe, 0)
 
 
-def _names_of_workers(dask_scheduler: Scheduler) -> list[str]:
-    return [str(worker.name) for worker in dask_scheduler.workers.values()]
+def _names_of_workers(dask_scheduler: Scheduler) -> set[str]:
+    return {str(worker.name) for worker in dask_scheduler.workers.values()}
 
 
 def _tasks(dask_worker: Worker) -> int:

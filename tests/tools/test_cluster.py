@@ -5,8 +5,8 @@ import re
 import shutil
 import signal
 import socketserver
-import subprocess
 import threading
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from multiprocessing.connection import Listener
@@ -17,7 +17,7 @@ from distributed import Security
 
 import units
 import utf8_hdl
-from command import COMMAND, Process, assert_refused, break_design, names, run
+from command import Process, assert_refused, break_design, in_shell, names, run, run_in_shell
 from dask_cluster import PAGE, TESTS, DaskCluster, dask_cluster, wait_until
 from needs import needs, needs_compiler
 from utf8_flow.cli.choices import Machines
@@ -83,6 +83,13 @@ def test_all_workers_work(workers):
 def test_error_of_a_unit_is_raised(workers):
     with pytest.raises(ValueError, match="unit 3 is no good"):
         list(workers.do(units.fail, [3]))
+
+
+def begun(workers: Cluster) -> Iterator[tuple[int, int]]:
+    """The results of endless work, after the first one."""
+    results = workers.do(units.square, range(1 << 62))
+    next(results)
+    return results
 
 
 @pytest.mark.long
@@ -177,20 +184,15 @@ def test_different_worker_is_refused(folder, tmp_path_factory):
 @pytest.mark.long
 def test_later_worker_with_other_version_is_refused(tmp_path):
     with dask_cluster(tmp_path, 1) as cluster, Cluster(cluster.address, ["numpy"]) as workers:
-        results = workers.do(units.square, range(1 << 62))
-        next(results)
+        results = begun(workers)
         cluster.start_workers(other_version(tmp_path / "numpy", "numpy", "0.1"))
-        with pytest.raises(
-            ToolError, match=r"^a worker on \S+ has numpy 0\.1, but this machine has "
-        ):
-            for _ in results:
-                pass
+        with pytest.raises(ToolError, match=r"^a worker on \S+ has numpy 0\.1, but this machine "):
+            deque(results, maxlen=0)
 
 
 def test_other_python_is_refused():
-    with pytest.raises(
-        ToolError, match=r"^a worker on \S+ has Python 3\.\d+, but this machine has 2\.7: "
-    ):
+    message = r"^a worker on \S+ has Python 3\.\d+, but this machine has 2\.7: "
+    with pytest.raises(ToolError, match=message):
         check_versions(((), ()), {"Python": "2.7"})
 
 
@@ -292,36 +294,26 @@ def test_killed_worker_changes_no_result(folder, cluster):
 
 @pytest.mark.long
 @needs_compiler
-def test_interrupt_leaves_the_cluster_clean(folder, cluster):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL], ids=["interrupt", "kill"])
+def test_ended_command_leaves_the_cluster_clean(folder, cluster, number):
     with Process("compare", "--exhaustive", 4, "--cluster", cluster.address) as running:
         wait_until(Path("utf8-hdl-compare.json").exists, running.process)
-        running.send(signal.SIGINT)
+        running.send(number)
         status, out, err = running.end()
-    assert (status, err) == (130, "")
-    assert "the same command resumes at unit " in out
-    cluster.wait_until_clean()
-
-
-@pytest.mark.long
-@needs_compiler
-def test_killed_command_leaves_the_cluster_clean(folder, cluster):
-    with Process("compare", "--exhaustive", 4, "--cluster", cluster.address) as running:
-        wait_until(Path("utf8-hdl-compare.json").exists, running.process)
-        running.send(signal.SIGKILL)
-        running.end()
+    if number == signal.SIGINT:
+        assert (status, err) == (130, "")
+        assert "the same command resumes at unit " in out
     cluster.wait_until_clean()
 
 
 @pytest.mark.long
 def test_ended_scheduler_is_reported(tmp_path):
     with dask_cluster(tmp_path, 1) as cluster, Cluster(cluster.address, []) as workers:
-        results = workers.do(units.square, range(1 << 62))
-        next(results)
+        results = begun(workers)
         cluster.scheduler.terminate()
         cluster.scheduler.wait()
         with pytest.raises(ToolError, match=r"^the Dask scheduler at 'tcp://.*' is gone"):
-            for _ in results:
-                pass
+            deque(results, maxlen=0)
 
 
 @pytest.mark.long
@@ -332,12 +324,10 @@ def test_scheduler_without_workers_gives_up(tmp_path, monkeypatch):
     with dask_cluster(tmp_path, 0) as cluster:
         workers_started = cluster.start_workers(TESTS)
         with Cluster(cluster.address, []) as workers:
-            results = workers.do(units.square, range(1 << 62))
-            next(results)
+            results = begun(workers)
             cluster.stop(workers_started)
             with pytest.raises(ToolError, match=r"^no worker of the Dask scheduler at .* is left"):
-                for _ in results:
-                    pass
+                deque(results, maxlen=0)
 
 
 @pytest.mark.long
@@ -345,7 +335,7 @@ def test_scheduler_without_workers_gives_up(tmp_path, monkeypatch):
 def test_documented_tls(folder, tmp_path_factory, monkeypatch):
     place = tmp_path_factory.mktemp("tls")
     [command] = re.findall(r"^openssl req .*$", PAGE, re.M)
-    subprocess.run(["bash", "-c", command], cwd=place, check=True, capture_output=True)
+    in_shell(command, cwd=place)
     settings = re.findall(r"^export (DASK_DISTRIBUTED__COMM__TLS__\w+)=\$PWD/(.*)$", PAGE, re.M)
     assert len(settings) == 7
     for name, file in settings:
@@ -355,12 +345,9 @@ def test_documented_tls(folder, tmp_path_factory, monkeypatch):
     assert "Add `--protocol tls` to `dask scheduler`" in PAGE
     with dask_cluster(place, 1, "--protocol", "tls", security=own) as cluster:
         assert cluster.listens_on() == {"127.0.0.1"}
-        command = COMMAND, "compare", "--exhaustive", "1", "--cluster", cluster.address
         assert cluster.address.startswith("tls://")
-        with_keys = subprocess.run(command, capture_output=True, check=False, text=True)
-        assert with_keys.returncode == 0
+        command = f"utf8-hdl compare --exhaustive 1 --cluster {cluster.address}"
+        in_shell(command)
         for name, _ in settings:
             monkeypatch.delenv(name)
-        without = subprocess.run(command, capture_output=True, check=False, text=True)
-        assert (without.returncode, without.stdout) == (2, "")
-        assert "DASK_DISTRIBUTED__COMM__TLS__CA_FILE" in without.stderr
+        assert_refused(run_in_shell(command), "DASK_DISTRIBUTED__COMM__TLS__CA_FILE")

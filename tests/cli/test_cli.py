@@ -20,6 +20,7 @@ from command import (
     edit_component,
     in_shell,
     names,
+    output_of,
     run,
     run_for_bytes,
     squeezed,
@@ -42,14 +43,11 @@ CAMPAIGNS = [
 @pytest.mark.sample(1)
 @pytest.mark.parametrize(("options", "classes"), CAMPAIGNS)
 def test_compare_covers_every_class(options, classes):
-    result = run("compare", *options.split())
-    assert (result.status, result.err) == (0, "")
-    words = set(result.out.split())
+    out = output_of("compare", *options.split())
+    words = set(out.split())
     assert classes <= words
     assert ("HELD" in words) == ("HELD" in classes)
-    assert re.search(
-        "^every class occurred with every (state|output|lane|number)", result.out, re.M
-    )
+    assert re.search("^every class occurred with every (state|output|lane|number)", out, re.M)
     assert "NEVER" not in words
     assert "agree" in words
 
@@ -68,19 +66,17 @@ def test_compare_covers_every_class(options, classes):
 )
 def test_compare_with_lanes(component, counted):
     texts = "--hex", "C0 AF / 6E 61 C3 AF 76 65"
-    result = run("compare", "--component", component, "--lanes", 4, *texts, "--seed", 3)
-    assert (result.status, result.err) == (0, "")
-    assert "hardware and golden model agree on every output pin" in result.out
-    assert counted <= {*result.out.split()}
+    out = output_of("compare", "--component", component, "--lanes", 4, *texts, "--seed", 3)
+    assert "hardware and golden model agree on every output pin" in out
+    assert counted <= {*out.split()}
 
 
 def test_compare_counts_code_points_of_files(folder):
     Path("more.bin").write_bytes(b"AB\xed\xa0\x80")
-    result = run("compare", *ENCODER, "--compact", "text.txt", "more.bin")
-    assert (result.status, result.err) == (0, "")
-    assert "8 runs: 2 stimuli" in result.out
-    assert "agree" in result.out
-    rows = [line.split() for line in result.out.splitlines() if ".." in line.split(" ")[0]]
+    out = output_of("compare", *ENCODER, "--compact", "text.txt", "more.bin")
+    assert "8 runs: 2 stimuli" in out
+    assert "agree" in out
+    rows = [line.split() for line in out.splitlines() if ".." in line.split(" ")[0]]
     counts = {name: sum(map(int, cells)) for name, *cells in rows if cells}
     assert {name: count for name, count in counts.items() if count} == {
         "00..7F": 12,
@@ -101,28 +97,25 @@ def test_compare_counts_code_points_of_files(folder):
 )
 @pytest.mark.usefixtures("shared_engines")
 def test_compare_reports_stimuli_and_stalls(folder, arguments, expected):
-    result = run("compare", *arguments, "--vcd", "out.vcd")
-    assert result.status == 0
-    assert expected in result.out
-    assert "agree" in result.out
-    assert "not covered" not in result.out
-    assert "every class met" not in result.out
+    out = output_of("compare", *arguments, "--vcd", "out.vcd")
+    assert expected in out
+    assert "agree" in out
+    assert "not covered" not in out
+    assert "every class met" not in out
     assert not Path("out.vcd").exists()
 
 
 def test_compare_reports_gaps_of_the_campaign_only(folder, monkeypatch):
-    result = run("compare", "text.txt")
-    assert result.status == 0
-    assert {"00..7F 4", "E0"} <= set(squeezed(result.out))
-    assert "NEVER" not in result.out
+    out = output_of("compare", "text.txt")
+    assert {"00..7F 4", "E0"} <= set(squeezed(out))
+    assert "NEVER" not in out
     part = Part("one", 1, lambda: iter([(b"A", True)]))
     edit_component(monkeypatch, "decoder", campaign=lambda *_: [part])
-    result = run("compare")
-    assert result.status == 1
-    assert "00..7F 5 NEVER NEVER NEVER" in squeezed(result.out)
-    assert "reset in state x NEED_1" in result.out
-    assert "agree" not in result.out
-    assert "not covered: " in result.out
+    out = output_of("compare", status=1)
+    assert "00..7F 5 NEVER NEVER NEVER" in squeezed(out)
+    assert "reset in state x NEED_1" in out
+    assert "agree" not in out
+    assert "not covered: " in out
 
 
 # --- standard input and pipes -------------------------------------------------------------------

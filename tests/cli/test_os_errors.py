@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from command import assert_refused, break_design, in_shell, run, run_in_shell
+from command import assert_refused, break_design, in_shell, output_of, run, run_in_shell
 from needs import needs_full_disk
 from utf8_flow.terminal import visible
 
@@ -131,8 +131,7 @@ def test_messages_contain_no_escape(folder):
 def test_reports_contain_no_escape(folder, monkeypatch):
     Path(ESCAPE).write_bytes(b"A\xed\xbf\xbf")
     break_design(monkeypatch, "range: ED BF is no surrogate")
-    result = run("compare", ESCAPE, "--vcd", f"{ESCAPE}.vcd")
-    assert result.status == 1
-    assert "\x1b" not in result.out
-    assert f"stimulus: {SHOWN}" in result.out
-    assert f"waveform around it: {SHOWN}.vcd" in result.out
+    out = output_of("compare", ESCAPE, "--vcd", f"{ESCAPE}.vcd", status=1)
+    assert "\x1b" not in out
+    assert f"stimulus: {SHOWN}" in out
+    assert f"waveform around it: {SHOWN}.vcd" in out

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from command import Process, assert_refused, break_design, names, run
+from command import Process, assert_refused, break_design, names, output_of, run
 from needs import needs_compiler
 from utf8_flow.cli.choices import Stalling
 from utf8_flow.designs import DesignSpec
@@ -293,11 +293,10 @@ def test_state_is_not_written_for_each_unit(folder, monkeypatch):
 @needs_compiler
 def test_failed_unit_is_not_recorded(folder, monkeypatch):
     options = break_design(monkeypatch, "compact: range: F5 is in range")
-    result = run("compare", *options, "--engine", "cxxrtl", "--cycles", 1)
-    assert result.status == 1
-    assert "hardware and golden model differ\nstimulus: unit 0, seed 0\n" in result.out
-    assert "shortest input found" in result.out
-    assert "agree" not in result.out
+    out = output_of("compare", *options, "--engine", "cxxrtl", "--cycles", 1, status=1)
+    assert "hardware and golden model differ\nstimulus: unit 0, seed 0\n" in out
+    assert "shortest input found" in out
+    assert "agree" not in out
     assert STATE not in names(folder)
 
 
@@ -348,9 +347,8 @@ def test_compare_hours_resumes_after_an_interrupt(folder):
     assert re.search(rf"^interrupted after {done << 20} cycles, which agree$", out, re.M)
     assert "in all" not in out
     assert names(folder) == {"text.txt", STATE}
-    result = run("compare", "--compact", "--cycles", (done + 1) << 20)
-    assert result.status == 0
-    assert "every class occurred with every state" in result.out.splitlines()
-    assert f"units 0-{done} of seed 0: " in result.out
-    assert f"in all {(done + 1) << 20} cycles" in result.out
+    out = output_of("compare", "--compact", "--cycles", (done + 1) << 20)
+    assert "every class occurred with every state" in out.splitlines()
+    assert f"units 0-{done} of seed 0: " in out
+    assert f"in all {(done + 1) << 20} cycles" in out
     assert names(folder) == {"text.txt"}

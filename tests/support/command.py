@@ -69,6 +69,13 @@ def run_for_bytes(*arguments: object) -> Run:
     return Run(status, out.buffer.getvalue(), err.getvalue())
 
 
+def output_of(*arguments: object, status: int = 0) -> str:
+    """Standard output of the command; it ends with this status and prints no message."""
+    result = run(*arguments)
+    assert (result.status, result.err) == (status, "")
+    return result.out
+
+
 @contextmanager
 def signals_of_pytest() -> Iterator[None]:
     """Make signals end pytest, not only a command in this process."""

@@ -311,26 +311,23 @@ def test_ended_command_leaves_the_cluster_clean(folder, cluster, number):
 
 
 @pytest.mark.long
-def test_ended_scheduler_is_reported(tmp_path):
-    with dask_cluster(tmp_path, 1) as cluster, Cluster(cluster.address, []) as workers:
-        results = begun(workers)
-        cluster.scheduler.terminate()
-        cluster.scheduler.wait()
-        with pytest.raises(ToolError, match=r"^the Dask scheduler at 'tcp://.*' is gone"):
-            deque(results, maxlen=0)
-
-
-@pytest.mark.long
-def test_scheduler_without_workers_gives_up(tmp_path, monkeypatch):
+def test_loss_of_workers_and_scheduler_is_reported(tmp_path, monkeypatch):
     setting = "DASK_DISTRIBUTED__SCHEDULER__NO_WORKERS_TIMEOUT"
     assert f"`{setting}=60s`" in PAGE
     monkeypatch.setenv(setting, "1s")
     with dask_cluster(tmp_path, 0) as cluster:
-        workers_started = cluster.start_workers(TESTS)
+        lost = cluster.start_workers(TESTS)
         with Cluster(cluster.address, []) as workers:
             results = begun(workers)
-            cluster.stop(workers_started)
+            cluster.stop(lost)
             with pytest.raises(ToolError, match=r"^no worker of the Dask scheduler at .* is left"):
+                deque(results, maxlen=0)
+        cluster.start_workers(TESTS)
+        with Cluster(cluster.address, []) as workers:
+            results = begun(workers)
+            cluster.scheduler.terminate()
+            cluster.scheduler.wait()
+            with pytest.raises(ToolError, match=r"^the Dask scheduler at 'tcp://.*' is gone"):
                 deque(results, maxlen=0)
 
 

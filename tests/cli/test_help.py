@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from command import assert_refused, in_shell, paste, run
+from command import assert_refused, in_shell, output_of, paste, run
 from needs import needs
 from utf8_flow.cli import proving
 from utf8_flow.formal import prover
@@ -24,9 +24,7 @@ SLOW = ["prove", "mutate", "check", "synthesize", "bitstream"]
 
 
 def help_of(*command: str) -> str:
-    result = run(*command, "--help")
-    assert (result.status, result.err) == (0, "")
-    return result.out
+    return output_of(*command, "--help")
 
 
 def examples(command: str) -> list[str]:
@@ -67,8 +65,7 @@ def test_slow_examples_of_help_are_accepted(folder, monkeypatch, command):
     for line in examples(command):
         program, *arguments = shlex.split(line)
         assert program == "utf8-hdl"
-        result = run(*arguments)
-        assert (result.status, result.err) == (0, "")
+        output_of(*arguments)
         assert begun[-1] == line
 
 
@@ -183,9 +180,7 @@ def test_completion_scripts_of_shells(monkeypatch):
     monkeypatch.delenv("COMP_WORDS", raising=False)
     for shell in ("bash", "zsh", "fish"):
         monkeypatch.setenv("_UTF8_HDL_COMPLETE", f"source_{shell}")
-        result = run()
-        assert result.status == 0
-        assert "utf8-hdl" in result.out
+        assert "utf8-hdl" in output_of()
     monkeypatch.setenv("_UTF8_HDL_COMPLETE", "complete_tcsh")
     refused = run()
     assert refused.status == 2

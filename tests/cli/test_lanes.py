@@ -1,22 +1,26 @@
-"""Components with lanes on the command line: designs, verdicts, reports, tables."""
+"""Components with lanes on the command line: designs, verdicts, beats, reports, tables."""
 
 import random
+import re
 from dataclasses import replace
 from io import StringIO
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import pytest
 import typer
 
-from command import in_hex, run, squeezed, told
+from command import assert_shown_again, in_hex, run, squeezed, told
 from hostile import HOSTILE, chunks
 from needs import needs_icarus
 from reference import ref_tokens
 from utf8_flow.cli import options as declarations
 from utf8_flow.cli.choices import Design, Designs
 from utf8_flow.designs import DesignSpec, designs, possible
+from utf8_flow.export import verilog
 from utf8_flow.verify.cycles import cycle_table
+from utf8_flow.verify.engines import ENGINES
 from utf8_hdl import UCS4, UNICODE, Compactor, Transcoder, Validator, WideDecoder
 from utf8_sim import simulate
 from utf8_sim.components.compactor import CompactorReport
@@ -30,6 +34,9 @@ from utf8_sim.trace import Trace
 
 VALIDATOR = "--component", "validator"
 VALIDATOR_4 = *VALIDATOR, "--lanes", "4"
+COMPACTOR = "--component", "compactor"
+
+Lanes = list[int | None]
 
 pytestmark = [pytest.mark.usefixtures("shared_engines"), pytest.mark.xdist_group("lanes")]
 
@@ -137,29 +144,12 @@ def test_verdicts_equal_cpython():
     assert verdicts == list(map(expected_verdict, texts))
 
 
-def test_verdicts_are_json_lines():
-    result = run("simulate", *VALIDATOR_4, "--hex", "41 42 / 41 ED A0 80", "--tokens", "-")
-    assert result.out == (
-        '{"length": 2, "valid": true, "error": null, "error_offset": null}\n'
-        '{"length": 4, "valid": false, "error": "surrogate", "error_offset": 1}\n'
-    )
-
-
 @pytest.mark.long
 @needs_icarus
 def test_memory_may_be_undefined_before_the_first_beat():
     """The address of the output memory has no initial value."""
     options = *VALIDATOR, "--lanes", 2, "--engine", "icarus"
     assert run("simulate", *options, "--text", "naïve").status == 0
-
-
-@pytest.mark.sample(1)
-@pytest.mark.parametrize("component", ["decoder", "transcoder"])
-def test_exhaustive_with_lanes(component):
-    result = run("compare", "--exhaustive", 1, "--component", component, "--lanes", 4)
-    assert (result.status, result.err) == (0, "")
-    assert "256 texts, every one of 1 byte" in result.out.splitlines()
-    assert "agree on every output pin" in result.out
 
 
 # --- reports ------------------------------------------------------------------------------------
@@ -256,3 +246,91 @@ def test_table_names_eight_different_lanes_at_most():
     *_, line = cycle_table(window, engine, pins=True)
     assert "<- o.data[0] 0, golden 1; o.data[1] 0, golden 1; " in line.plain
     assert line.plain.endswith("o.data[7] 0, golden 1; ...")
+
+
+# --- the compactor ------------------------------------------------------------------------------
+
+
+def notation(texts: list[Lanes]) -> str:
+    words = ([f"{value:X}" if value is not None else "--" for value in text] for text in texts)
+    return " / ".join(map(" ".join, words))
+
+
+def dense(text: Lanes, lanes: int) -> list[dict]:
+    """The beats with the values of a text."""
+    values = [value for value in text if value is not None]
+    begins = range(0, max(1, len(values)), lanes)
+    last = begins[-1]
+    return [{"values": values[n : n + lanes], "last": n == last} for n in begins]
+
+
+@pytest.mark.parametrize(("lanes", "width"), [(1, 8), (2, 40)])
+def test_values_keep_their_order(lanes, width):
+    rng = random.Random(lanes)
+    texts = [[], [None] * lanes, [1] * lanes, [None] * (3 * lanes) + [1] * lanes, [1]]
+    texts += [
+        [rng.choice([None, rng.getrandbits(width)]) for _ in range(rng.randrange(4 * lanes))]
+        for _ in range(9)
+    ]
+    options = ["--lanes", lanes, *["--width", width] * (width != 8), "--hex", notation(texts)]
+    assert told(*COMPACTOR, *options) == [beat for text in texts for beat in dense(text, lanes)]
+
+
+def test_hex_notation_of_lanes():
+    beats = told(*COMPACTOR, "--lanes", 2, "--hex", " e2 --\tAC\n-- -- 41 / 0")
+    assert beats == [
+        {"values": [0xE2, 0xAC], "last": False},
+        {"values": [0x41], "last": True},
+        {"values": [0], "last": True},
+    ]
+    assert told(*COMPACTOR, "--lanes", 2, "--hex", r"0x41,\x42") == dense([0x41, 0x42], 2)
+
+
+@pytest.mark.parametrize("source", [["--text", "naïve café"], ["text.bin"]])
+def test_bytes_are_values(folder, source):
+    data = "naïve café".encode()
+    Path("text.bin").write_bytes(data)
+    options = "--lanes", 2, "--width", 40
+    assert told(*COMPACTOR, *source, *options) == dense(list(data), 2)
+
+
+def test_report_counts_beats():
+    report = squeezed(run("simulate", *COMPACTOR, "--lanes", 2, "--hex", "1 -- -- 2 3 / / 4").out)
+    begin = report.index("texts 3")
+    assert report[begin + 1 : begin + 3] == ["values 4 in 5 beats", "beats out 4"]
+    assert report[begin + 3].startswith("cycles ")
+    assert not any("profile" in line for line in report)
+
+
+class WrongLane(AmaranthEngine):
+    """A simulator that shows another value where the output has ABC in lane 0."""
+
+    def run(self, stimulus):
+        for trace in super().run(stimulus):
+            lane = trace["o.data"][:, 0]
+            lane[lane == 0xABC] = 0x123
+            yield trace
+
+
+@pytest.mark.long
+def test_reproduction_names_the_width(folder, monkeypatch):
+    monkeypatch.setitem(ENGINES, "amaranth", WrongLane)
+    options = "--width", "12", "--lanes", "2"
+    result = run("simulate", *COMPACTOR, *options, "--hex", "ABC 123", "--engine", "amaranth")
+    assert "pin o.data[0]: expected ABC, actual 123" in result.out
+    arguments = assert_shown_again(result)
+    assert arguments[1:7] == [*COMPACTOR, *options]
+    assert re.fullmatch("[0-9A-F]{3}( [0-9A-F]{3})*", arguments[arguments.index("--hex") + 1])
+
+
+@pytest.mark.usefixtures("header_only")
+def test_header_describes_values(folder):
+    options = "--width", 12, "--lanes", 2
+    assert run("generate", *COMPACTOR, *options, "-o", "out.v", "--fusesoc")[0] == 0
+    text = Path("out.v").read_text()
+    assert text.startswith("// utf8_compactor_2: UTF-8 compactor width 12, 2 lanes\n")
+    assert "tdata          values of 12 bits, lane 0 lowest" in text
+    assert "Profile" not in text
+    assert "tuser" not in text
+    assert "UTF-8 compactor width 12, 2 lanes" in Path("out.core").read_text()
+    assert re.search("^//   tuser", verilog.generate(Compactor(lanes=2, user=5)), re.M)

@@ -3,21 +3,18 @@
 import errno
 import json
 import os
-import subprocess
 import tempfile
 from pathlib import Path
 
 import pytest
 
-from command import COMMAND, Run, assert_refused, break_design, in_shell, run
+from command import assert_refused, break_design, in_shell, output_of, run, run_in_shell
 from needs import needs_full_disk
 from utf8_flow.terminal import visible
 
 
 def test_deleted_working_folder_is_named(folder):
-    shell = f"mkdir gone && cd gone && rmdir ../gone && exec {COMMAND} generate"
-    done = subprocess.run(["sh", "-c", shell], capture_output=True, text=True, check=False)
-    result = Run(done.returncode, done.stdout, done.stderr)
+    result = run_in_shell("mkdir gone && cd gone && rmdir ../gone && exec utf8-hdl generate")
     assert_refused(result, "cannot use the current folder: No such file or directory\n")
 
 
@@ -59,10 +56,9 @@ CLOSED = ["--version", "simulate --text A --tokens -"]
 )
 def test_unwritable_standard_output_is_named(folder, arguments, redirection, reason):
     Path("many").write_bytes(b"A" * 3000)
-    command = ["sh", "-c", f"exec {COMMAND} {arguments} {redirection}"]
-    result = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=False)
-    assert result.returncode == 2
-    *report, message = result.stderr.splitlines(keepends=True)
+    result = run_in_shell(f"utf8-hdl {arguments} {redirection}")
+    assert result.status == 2
+    *report, message = result.err.splitlines(keepends=True)
     assert message.startswith(f"utf8-hdl: cannot write standard output: {reason}")
     assert report == [] or redirection != ">&-"
 
@@ -70,8 +66,7 @@ def test_unwritable_standard_output_is_named(folder, arguments, redirection, rea
 @pytest.mark.long
 def test_closed_standard_error_leaves_the_data(folder):
     arguments = "simulate --text ok --tokens -"
-    done = in_shell(f"utf8-hdl {arguments} 2>&-", text=True)
-    assert done.stdout == run(*arguments.split()).out
+    assert in_shell(f"utf8-hdl {arguments} 2>&-").stdout == run(*arguments.split()).out
 
 
 @pytest.mark.sample(1)
@@ -83,11 +78,9 @@ def test_closed_standard_error_leaves_the_data(folder):
         pytest.param("2> /dev/full", "1", marks=needs_full_disk),
     ],
 )
-def test_unwritable_standard_error_keeps_the_status(folder, redirection, unbuffered):
-    shell = f"exec {COMMAND} generate --module 3 {redirection} > out.v"
-    environment = os.environ | {"PYTHONUNBUFFERED": unbuffered}
-    assert subprocess.run(["sh", "-c", shell], check=False, env=environment).returncode == 2
-    assert Path("out.v").read_text() == ""
+def test_unwritable_standard_error_keeps_the_status(monkeypatch, redirection, unbuffered):
+    monkeypatch.setenv("PYTHONUNBUFFERED", unbuffered)
+    assert run_in_shell(f"utf8-hdl generate --module 3 {redirection}") == (2, "", "")
 
 
 @pytest.mark.skipif(not Path("/dev/stdout").exists(), reason="needs /dev/stdout")
@@ -97,20 +90,17 @@ def test_standard_output_is_recognised_by_any_name(folder, name):
     """The report would overwrite the data, or the data the report."""
     Path("data").write_text("before\n")
     Path("link").symlink_to("data")
-    shell = f"exec {COMMAND} simulate text.txt --tokens {name} >> data"
-    done = subprocess.run(["sh", "-c", shell], capture_output=True, text=True, check=False)
-    assert done.returncode == 0
+    report = in_shell(f"utf8-hdl simulate text.txt --tokens {name} >> data").stderr
     before, *tokens = Path("data").read_text().splitlines()
     assert (before, [json.loads(line)["offset"] for line in tokens]) == ("before", [0, 1])
-    assert "agree" in done.stderr
+    assert "agree" in report
 
 
 @pytest.mark.long
 @pytest.mark.skipif(not Path("/dev/fd").exists(), reason="needs /dev/fd")
 def test_descriptor_is_appended_to(folder):
     Path("out.v").write_text("before\n")
-    shell = f"exec {COMMAND} generate -o /dev/fd/3 3>> out.v"
-    assert subprocess.run(["sh", "-c", shell], check=False).returncode == 0
+    in_shell("utf8-hdl generate -o /dev/fd/3 3>> out.v")
     assert Path("out.v").read_text() == "before\n" + run("generate").out
 
 
@@ -130,13 +120,8 @@ def test_visible_escapes_control_characters():
 
 
 def test_messages_contain_no_escape(folder):
-    for arguments in (
-        ["simulate", ESCAPE],
-        ["simulate", "--seed", ESCAPE],
-        [f"--{ESCAPE}"],
-        [ESCAPE],
-    ):
-        result = run(*arguments)
+    for words in ["simulate", ESCAPE], ["simulate", "--seed", ESCAPE], [f"--{ESCAPE}"], [ESCAPE]:
+        result = run(*words)
         assert result.status == 2
         assert set(result.err) & set("\x1b\x07\u202e") == set()
         assert result.err.count("\n") == 1
@@ -146,8 +131,7 @@ def test_messages_contain_no_escape(folder):
 def test_reports_contain_no_escape(folder, monkeypatch):
     Path(ESCAPE).write_bytes(b"A\xed\xbf\xbf")
     break_design(monkeypatch, "range: ED BF is no surrogate")
-    result = run("compare", ESCAPE, "--vcd", f"{ESCAPE}.vcd")
-    assert result.status == 1
-    assert "\x1b" not in result.out
-    assert f"stimulus: {SHOWN}" in result.out
-    assert f"waveform around it: {SHOWN}.vcd" in result.out
+    out = output_of("compare", ESCAPE, "--vcd", f"{ESCAPE}.vcd", status=1)
+    assert "\x1b" not in out
+    assert f"stimulus: {SHOWN}" in out
+    assert f"waveform around it: {SHOWN}.vcd" in out

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from command import ENCODER, assert_is_waveform, break_design, names, replace_design, run, squeezed
+from command import assert_is_waveform, break_design, edit_component, names, output_of, squeezed
 from rtl import COMPACT_ENCODER_BREAKS, altered
 from utf8_flow.cli.choices import AllRules
 from utf8_flow.designs import DesignSpec, designs
@@ -21,6 +21,7 @@ pytest.importorskip("pyosys", reason="pyosys is not installed")
 
 VCD = "utf8-hdl-counterexample.vcd"
 STIMULUS = VCD.replace(".vcd", ".json")
+COMPACT_ENCODER = "--component", "encoder", "--compact"
 ONE = "--component", "decoder", "--profile", "unicode", "--property"
 
 
@@ -37,18 +38,16 @@ def test_scope_names_every_design_and_exclusion():
 def test_prove_prints_the_scope(folder, monkeypatch):
     proved = Proof("proved", "induction", 1.5, 1)
     monkeypatch.setattr(Cores, "do", lambda _, work, goals: ((goal, proved) for goal in goals))
-    result = run("prove", "--component", "encoder", "--profile", "ucs2", "--surrogates", "accept")
-    assert (result.status, result.err) == (0, "")
-    assert squeezed(result.out)[-2:] == [
+    options = "--component", "encoder", "--profile", "ucs2", "--surrogates", "accept"
+    assert squeezed(output_of("prove", *options))[-2:] == [
         "proved in ucs2 surrogates accepted: encoder",
         "left out: any other design, profile and combination of rules",
     ]
 
 
 def test_prove_one_property(folder):
-    result = run("prove", *ONE, "line-rate", "--surrogates", "accept")
-    assert (result.status, result.err) == (0, "")
-    tool, _, line, end = squeezed(result.out)
+    options = *ONE, "line-rate", "--surrogates", "accept"
+    tool, _, line, end = squeezed(output_of("prove", *options))
     assert tool.startswith("Yosys and ABC of pyosys ")
     assert line.startswith("decoder unicode surrogates accepted line-rate proved ")
     assert end == "1 property proved, 1 cover reached"
@@ -60,9 +59,8 @@ def test_timeout_is_reported(folder, monkeypatch):
         raise OutOfTime("yosys-abc")
 
     monkeypatch.setattr(abc_program, "run_tool", out_of_time)
-    result = run("prove", *ONE, "line-rate", "--timeout", "60")
-    assert (result.status, result.err) == (1, "")
-    verdict, hint = squeezed(result.out)[-2:]
+    options = *ONE, "line-rate", "--timeout", "60"
+    *_, verdict, hint = squeezed(output_of("prove", *options, status=1))
     assert verdict.startswith("UNDECIDED: decoder, unicode, line-rate: ")
     assert hint.startswith("not decided: limit of 60 s; ")
     assert names(folder) == {"text.txt"}
@@ -70,9 +68,8 @@ def test_timeout_is_reported(folder, monkeypatch):
 
 def test_counterexample_report(folder, monkeypatch):
     break_design(monkeypatch, "wrong kind")
-    result = run("prove", *ONE, "tokens")
-    assert (result.status, result.err) == (1, "")
-    _, _, line, verdict, heading, _, *table, model, wave, stimulus = squeezed(result.out)
+    lines = squeezed(output_of("prove", *ONE, "tokens", status=1))
+    _, _, line, verdict, heading, _, *table, model, wave, stimulus = lines
     assert line.startswith("decoder unicode tokens FAILED run of 9 cycles 2/2 ")
     tokens = proofs_of(DesignSpec("decoder"))[0]
     assert verdict == f"FAILED: decoder, unicode, tokens: {tokens.statement}"
@@ -86,20 +83,18 @@ def test_counterexample_report(folder, monkeypatch):
     command = f"utf8-hdl simulate --engine amaranth --stimulus {STIMULUS}"
     assert stimulus == f"to repeat it: {command}"
     assert names(folder) == {"text.txt", VCD, VCD.replace(".vcd", ".gtkw"), STIMULUS}
-    repeated = run(*command.split()[1:])
-    assert repeated.status == 1
-    assert f"DIFFERENCE: {model.removeprefix('the golden model differs: ')}\n" in repeated.out
+    repeated = output_of(*command.split()[1:], status=1)
+    assert f"DIFFERENCE: {model.removeprefix('the golden model differs: ')}\n" in repeated
 
 
 def test_counterexample_from_any_state(folder, monkeypatch):
     """The table shows the register that differs; the twin starts in the reset state."""
     flaw = "self.state = Signal(self.State", "self.state = Signal(self.State, reset_less=True"
     broken = altered("compact encoder", [flaw])
-    replace_design(monkeypatch, "encoder", lambda profile, compact: broken(profile))
-    result = run("prove", *ENCODER, "--compact", "--property", "reset", "--profile", "ucs2")
-    assert (result.status, result.err) == (1, "")
-    assert "golden" not in result.out
-    _, own, twin = result.out.split("\nencoder")
+    edit_component(monkeypatch, "encoder", make=lambda profile, compact: broken(profile))
+    out = output_of("prove", *COMPACT_ENCODER, "--property", "reset", "--profile", "ucs2", status=1)
+    assert "golden" not in out
+    _, own, twin = out.split("\nencoder")
     begins, state, _, _, reset, _, marked, _ = squeezed(own.strip())
     assert begins.startswith("the run begins in any state")
     assert re.fullmatch("state is [1-9], not 0", state)
@@ -112,52 +107,52 @@ def test_counterexample_from_any_state(folder, monkeypatch):
     assert not list(folder.glob("*.json"))
 
 
+def waveforms(out: str) -> list[str]:
+    """The waveforms that a report names."""
+    files = re.findall(r"^waveform: (.*)$", out, re.M)
+    for file in files:
+        assert_is_waveform(file)
+    return files
+
+
 @pytest.mark.long
 def test_each_failed_property_has_a_counterexample(folder, monkeypatch):
     """The first goal's waveform has the given name, even if another goal fails earlier."""
-    hasty = altered(
-        "compact encoder", [COMPACT_ENCODER_BREAKS["compact: byte changes under stall"]]
-    )
-    replace_design(monkeypatch, "encoder", lambda profile, compact: hasty(profile))
+    flaw = COMPACT_ENCODER_BREAKS["compact: byte changes under stall"]
+    hasty = altered("compact encoder", [flaw])
+    edit_component(monkeypatch, "encoder", make=lambda profile, compact: hasty(profile))
 
     def backwards(_, work, goals):
         for goal in goals[::-1]:
             yield goal, pickle.loads(pickle.dumps(work(goal)))  # as from a worker
 
     monkeypatch.setattr(Cores, "do", backwards)
-    result = run("prove", *ENCODER, "--compact", "--property", "output-stream", "--vcd", "a.vcd")
-    assert (result.status, result.err) == (1, "")
+    options = *COMPACT_ENCODER, "--property", "output-stream", "--vcd", "a.vcd"
+    out = output_of("prove", *options, status=1)
     goals = [
         *("unicode", "ucs2", "ucs4", "extended"),
         *("unicode surrogates accepted", "unicode noncharacters rejected"),
     ]
-    verdicts = re.findall("^FAILED: compact encoder, (.*), output-stream: ", result.out, re.M)
+    verdicts = re.findall("^FAILED: compact encoder, (.*), output-stream: ", out, re.M)
     assert verdicts == goals
-    files = re.findall(r"^waveform: (.*)$", result.out, re.MULTILINE)
     others = [goal.replace(" ", "-") for goal in goals[1:]]
-    assert files == ["a.vcd", *(f"a-compact-encoder-{goal}-output-stream.vcd" for goal in others)]
-    for file in files:
-        assert_is_waveform(file)
+    files = ["a.vcd", *(f"a-compact-encoder-{goal}-output-stream.vcd" for goal in others)]
+    assert waveforms(out) == files
 
 
 @pytest.mark.long
 def test_second_design_of_a_run_has_its_own_waveform(folder, monkeypatch):
     break_design(monkeypatch, "byte taken that was not offered")
-    result = run("prove", *ONE, "input-stream", "--vcd", "two.vcd")
-    assert result.status == 1
-    files = re.findall(r"^waveform: (.*)$", result.out, re.MULTILINE)
+    out = output_of("prove", *ONE, "input-stream", "--vcd", "two.vcd", status=1)
+    files = waveforms(out)
     assert files == ["two.vcd", "two-decoder_other.vcd"]
     assert Path(files[0]).read_bytes() != Path(files[1]).read_bytes()
-    for file in files:
-        assert_is_waveform(file)
 
 
 def test_unreached_cover_is_reported(folder, monkeypatch):
     silent = altered("decoder", [("o.valid.eq(will_stall | both_full | comes)", "o.valid.eq(0)")])
-    replace_design(monkeypatch, "decoder", silent)
-    result = run("prove", *ONE, "output-stream")
-    assert (result.status, result.err) == (1, "")
-    verdict, unreached = squeezed(result.out)[-2:]
+    edit_component(monkeypatch, "decoder", make=silent)
+    *_, verdict, unreached = squeezed(output_of("prove", *ONE, "output-stream", status=1))
     assert verdict.startswith("VACUOUS: decoder, unicode, output-stream: An offered ")
     assert unreached == "not reached: an output that waits, and is taken then"
     assert names(folder) == {"text.txt"}
@@ -165,9 +160,8 @@ def test_unreached_cover_is_reported(folder, monkeypatch):
 
 def test_counterexample_to_a_lemma(folder, monkeypatch):
     monkeypatch.setattr(specification, "TABLE_3_7", "00..7F")
-    result = run("prove", *ONE, "well-formed-passes")
-    assert (result.status, result.err) == (1, "")
-    assert re.search(r"^ +cycle +offered +byte +last$", result.out, re.MULTILINE)
-    assert re.search(r"^ +0 +1 +[C-F]. +0$", result.out, re.MULTILINE)
-    assert re.search(r"^> +1 +1 +[89AB]. +0$", result.out, re.MULTILINE)
+    out = output_of("prove", *ONE, "well-formed-passes", status=1)
+    assert re.search(r"^ +cycle +offered +byte +last$", out, re.M)
+    assert re.search(r"^ +0 +1 +[C-F]. +0$", out, re.M)
+    assert re.search(r"^> +1 +1 +[89AB]. +0$", out, re.M)
     assert names(folder) == {"text.txt"}

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from command import Process, assert_refused, break_design, names, run
+from command import Process, assert_refused, break_design, names, output_of, run
 from needs import needs_compiler
 from utf8_flow.cli.choices import Stalling
 from utf8_flow.designs import DesignSpec
@@ -293,11 +293,10 @@ def test_state_is_not_written_for_each_unit(folder, monkeypatch):
 @needs_compiler
 def test_failed_unit_is_not_recorded(folder, monkeypatch):
     options = break_design(monkeypatch, "compact: range: F5 is in range")
-    result = run("compare", *options, "--engine", "cxxrtl", "--cycles", 1)
-    assert result.status == 1
-    assert "hardware and golden model differ\nstimulus: unit 0, seed 0\n" in result.out
-    assert "shortest input found" in result.out
-    assert "agree" not in result.out
+    out = output_of("compare", *options, "--engine", "cxxrtl", "--cycles", 1, status=1)
+    assert "hardware and golden model differ\nstimulus: unit 0, seed 0\n" in out
+    assert "shortest input found" in out
+    assert "agree" not in out
     assert STATE not in names(folder)
 
 
@@ -325,14 +324,12 @@ def test_first_wrong_unit_is_explained(folder, monkeypatch):
 @needs_compiler
 def test_compare_cycles(folder):
     options = ["compare", "--compact", "--cycles", 1, "--state", "mine.json"]
-    first = run(*options)
-    assert (first.status, first.err) == (0, "")
-    assert "unit 0 of seed 0: " in first.out
+    first = output_of(*options)
+    assert "unit 0 of seed 0: " in first
     assert names(folder) == {"text.txt", "mine.json"}
-    again = run(*options)
-    assert (again.status, again.err) == (0, "")
-    assert "units 0-0 were compared earlier (mine.json)" in again.out
-    assert again.out.splitlines()[4:] == first.out.splitlines()[4:]
+    again = output_of(*options)
+    assert "units 0-0 were compared earlier (mine.json)" in again
+    assert again.splitlines()[4:] == first.splitlines()[4:]
     assert run("compare", "--compact", "--unit", 1).status == 0
     assert names(folder) == {"text.txt", "mine.json"}
 
@@ -348,9 +345,8 @@ def test_compare_hours_resumes_after_an_interrupt(folder):
     assert re.search(rf"^interrupted after {done << 20} cycles, which agree$", out, re.M)
     assert "in all" not in out
     assert names(folder) == {"text.txt", STATE}
-    result = run("compare", "--compact", "--cycles", (done + 1) << 20)
-    assert result.status == 0
-    assert "every class occurred with every state" in result.out.splitlines()
-    assert f"units 0-{done} of seed 0: " in result.out
-    assert f"in all {(done + 1) << 20} cycles" in result.out
+    out = output_of("compare", "--compact", "--cycles", (done + 1) << 20)
+    assert "every class occurred with every state" in out.splitlines()
+    assert f"units 0-{done} of seed 0: " in out
+    assert f"in all {(done + 1) << 20} cycles" in out
     assert names(folder) == {"text.txt"}

@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from command import ENCODER, changed_entry, each_design, in_hex, run, run_for_bytes, squeezed, told
+from command import ENCODER, each_design, edit_component, in_hex, run, run_for_bytes, squeezed, told
 from hostile import HOSTILE, TEXTS
 from reference import ref_tokens
 from utf8_sim import stimulus
-from utf8_sim.components import COMPONENTS
 from utf8_sim.golden import kernels
 
 SURROGATE = b"\xed\xa0\x80"
@@ -208,16 +207,6 @@ def test_stalls_in_chosen_cycles():
 # --- the report ---------------------------------------------------------------------------------
 
 
-def test_decoder_tokens_are_json_lines(folder):
-    result = run("simulate", "text.txt", "--tokens", "out.jsonl")
-    assert (result.status, result.err) == (0, "")
-    assert {"bytes 3", "characters 2: 1 of 1 byte, 1 of 2 bytes"} <= set(squeezed(result.out))
-    assert Path("out.jsonl").read_text() == (
-        '{"offset": 0, "length": 1, "code_point": 65, "error": null}\n'
-        '{"offset": 1, "length": 2, "code_point": 169, "error": null}\n'
-    )
-
-
 def test_encoder_tokens_are_json_lines(folder):
     source, files = ("--code-points", "41 D800"), ("--bytes", "out.bin", "--tokens", "-")
     result = run("simulate", *COMPACT_ENCODER, *source, *files)
@@ -297,8 +286,7 @@ class Failing:
 @pytest.mark.parametrize("steps", [kernels.INTERPRETED, 0], ids=["short run", "long run"])
 def test_failure_of_golden_model_is_reported(steps, folder, monkeypatch):
     monkeypatch.setattr(kernels, "INTERPRETED", steps)
-    changed = changed_entry(COMPONENTS["decoder"], model=lambda design: Failing())
-    monkeypatch.setitem(COMPONENTS, "decoder", changed)
+    edit_component(monkeypatch, "decoder", model=lambda design: Failing())
     result = run("simulate", "--text", "A", "--engine", "amaranth")
     assert result.status == 1
     assert "GOLDEN MODEL: it failed with ZeroDivisionError: by nothing" in result.out

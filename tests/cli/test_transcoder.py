@@ -1,11 +1,10 @@
 """The transcoder on the command line: outputs, reports, Verilog headers."""
 
-import json
 from pathlib import Path
 
 import pytest
 
-from command import in_hex, run, run_for_bytes, squeezed
+from command import in_hex, run, run_for_bytes, squeezed, told
 from hostile import HOSTILE
 from reference import ref_errors, ref_transcoded
 
@@ -17,11 +16,7 @@ pytestmark = [pytest.mark.usefixtures("shared_engines"), pytest.mark.xdist_group
 
 def transcoded(texts: list[bytes], *options: object) -> list[tuple[bytes, bool]]:
     """The output of each text, and True if it had an error."""
-    files = "--bytes", "out.bin", "--tokens", "-"
-    result = run("simulate", *TRANSCODER_4, *options, "--hex", in_hex(texts), *files)
-    assert result.status == 0
-    assert "agree" in result.err
-    records = [json.loads(line) for line in result.out.splitlines()]
+    records = told(*TRANSCODER_4, *options, "--hex", in_hex(texts), "--bytes", "out.bin")
     assert [record["length"] for record in records] == list(map(len, texts))
     data, found = Path("out.bin").read_bytes(), []
     for record in records:
@@ -60,10 +55,7 @@ def test_errors_equal_cpython():
         errors = ref_errors(text, "utf-8")
         first = errors[0] if errors else (None, None)
         expected.append((bool(errors), *first, len(errors)))
-    options = *TRANSCODER_4, "--from", "utf-8", "--errors"
-    result = run("simulate", *options, "--hex", in_hex(TEXTS), "--tokens", "-")
-    assert (result.status, "agree" in result.err) == (0, True)
-    records = map(json.loads, result.out.splitlines())
+    records = told(*TRANSCODER_4, "--from", "utf-8", "--errors", "--hex", in_hex(TEXTS))
     fields = "error", "offset", "kind", "count"
     assert [tuple(map(record.__getitem__, fields)) for record in records] == expected
 
@@ -110,10 +102,8 @@ def test_report_counts_texts_bytes_and_errors():
     texts = "41 E2 82 AC / 41 80 / / 41 42 43 44 45 46 47 48 FF"
     report = squeezed(run("simulate", *TRANSCODER_4, "--hex", texts).out)
     begin = report.index("texts 4")
-    assert (
-        report[begin - 1]
-        == "begins 41 00 AC 20 41 00 FD FF 41 00 42 00 43 00 44 00 45 00 46 00 ..."
-    )
+    output = "41 00 AC 20 41 00 FD FF 41 00 42 00 43 00 44 00 45 00 46 00 ..."
+    assert report[begin - 1] == f"begins {output}"
     assert report[begin + 1 : begin + 3] == ["bytes in 15 in 6 beats", "bytes out 26 in 6 beats"]
     assert report[begin + 3].startswith("cycles ")
     assert report[begin + 4] == "errors 2, U+FFFD instead, in text 1, 3"

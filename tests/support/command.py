@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -69,6 +69,13 @@ def run_for_bytes(*arguments: object) -> Run:
     return Run(status, out.buffer.getvalue(), err.getvalue())
 
 
+def output_of(*arguments: object, status: int = 0) -> str:
+    """Standard output of the command; it ends with this status and prints no message."""
+    result = run(*arguments)
+    assert (result.status, result.err) == (status, "")
+    return result.out
+
+
 @contextmanager
 def signals_of_pytest() -> Iterator[None]:
     """Make signals end pytest, not only a command in this process."""
@@ -117,21 +124,24 @@ def failed(rows: dict[str, dict]) -> set[str]:
     return {name for name, row in rows.items() if row["verdict"] == "fail"}
 
 
-def run_process(*arguments: object, **options) -> subprocess.CompletedProcess:
-    """Run the command in a separate process."""
-    command = [COMMAND, *map(str, arguments)]
-    return subprocess.run(command, stderr=subprocess.PIPE, check=False, **options)
-
-
-def in_shell(line: str, **options) -> subprocess.CompletedProcess:
+def in_shell(
+    line: str, *, check: bool = True, encoding: str = "utf-8", **options: Any
+) -> subprocess.CompletedProcess[str]:
     """Run a shell command with the command of this environment in PATH; it must succeed."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
         ["bash", "-c", f"set -o pipefail; {line}"],
-        env={**os.environ, "PATH": path}, check=False, capture_output=True, **options,
+        env={**os.environ, "PATH": path}, check=False, capture_output=True,
+        encoding=encoding, errors="surrogateescape", **options,
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 0 or not check, done.stderr
     return done
+
+
+def run_in_shell(line: str) -> Run:
+    """Run a shell command as `in_shell` does, with any exit status."""
+    done = in_shell(line, check=False)
+    return Run(done.returncode, done.stdout, done.stderr)
 
 
 def printed_command(result: Run) -> list[str]:
@@ -197,9 +207,9 @@ def assert_refused(result: Run, named: str) -> None:
     assert named in result.err
 
 
-def assert_no_traceback(err: bytes) -> None:
-    assert b"Traceback" not in err
-    assert b"Exception" not in err
+def assert_no_traceback(err: str) -> None:
+    assert "Traceback" not in err
+    assert "Exception" not in err
 
 
 def assert_is_waveform(path: str) -> None:
@@ -279,9 +289,9 @@ def changed_entry(component: Component, **members: Any) -> Component:
     return changed
 
 
-def replace_design(monkeypatch: Any, component: str, make: Callable[..., Any]) -> None:
-    """Replace the design of a component for the rest of a test."""
-    changed = changed_entry(COMPONENTS[component], make=make)
+def edit_component(monkeypatch: Any, component: str, **members: Any) -> None:
+    """Edit members of a component's entry, such as its design, for the rest of a test."""
+    changed = changed_entry(COMPONENTS[component], **members)
     monkeypatch.setitem(COMPONENTS, component, changed)
 
 
@@ -289,5 +299,5 @@ def break_design(monkeypatch: Any, name: str) -> list[str]:
     """Break a design for the rest of a test; return the options that select it."""
     plain = name.removeprefix("compact: ")
     component = "decoder" if plain in BREAKS | BREAKS_OF_OTHER_RULES else "encoder"
-    replace_design(monkeypatch, component, lambda *_, **__: broken(name))
+    edit_component(monkeypatch, component, make=lambda *_, **__: broken(name))
     return ["--component", component, *(["--compact"] if plain != name else [])]

@@ -4,14 +4,12 @@ import os
 import re
 import subprocess
 import sys
-import threading
 import time
-from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from itertools import chain
 from pathlib import Path
-from typing import IO
+from typing import Any
 
 import psutil
 from distributed import Client, Scheduler, Security, Worker
@@ -20,9 +18,6 @@ PAGE = (Path(__file__).parents[2] / "docs" / "cluster.md").read_text()
 
 TESTS = {"PYTHONPATH": str(Path(__file__).parent)}
 """The environment of a worker that can import the units of the tests."""
-
-SCHEDULER_READY = r"Scheduler at: +(\S+)"
-WORKER_READY = r"Registered to: +(\S+)"
 
 
 def documented(program: str) -> list[str]:
@@ -40,24 +35,21 @@ class DaskCluster:
     ) -> None:
         self.folder = folder
         self._stack = stack
-        self._workers: dict[str, subprocess.Popen[str]] = {}
-        self.scheduler = self._start(
-            "scheduler", *documented("scheduler"), "--no-dashboard", *options, **TESTS
-        )
-        self.address = _logged(self.scheduler, SCHEDULER_READY)
-        self.client = stack.enter_context(
-            Client(self.address, security=security, set_as_default=False)
-        )
+        self._workers: dict[str, subprocess.Popen[bytes]] = {}
+        file = folder / "scheduler.json"
+        options = "--no-dashboard", "--scheduler-file", str(file), *options
+        self.scheduler = self._start("scheduler", *documented("scheduler"), *options, **TESTS)
+        wait_until(file.exists, self.scheduler)
+        client = Client(scheduler_file=str(file), security=security, set_as_default=False)
+        self.client = stack.enter_context(client)
+        self.address = self.client.scheduler.address
 
-    def _start(self, *arguments: str, **environment: str) -> subprocess.Popen[str]:
-        process = subprocess.Popen(
-            [str(Path(sys.executable).with_name("dask")), *arguments],
-            env=os.environ | environment,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-            cwd=self.folder,
-        )
+    def _start(self, *arguments: str, **environment: str) -> subprocess.Popen[bytes]:
+        command = [str(Path(sys.executable).with_name("dask")), *arguments]
+        with (self.folder / "dask.log").open("a") as log:
+            process = subprocess.Popen(
+                command, env=os.environ | environment, stdout=log, stderr=log, cwd=self.folder
+            )
         self._stack.callback(process.wait)
         self._stack.callback(process.terminate)
         return process
@@ -70,8 +62,7 @@ class DaskCluster:
             names.append(f"worker-{len(self._workers)}")
             command = "worker", self.address, *documented("worker"), *options, "--name", names[-1]
             self._workers[names[-1]] = self._start(*command, **environment)
-        for name in names:
-            _logged(self._workers[name], WORKER_READY)
+        wait_until(lambda: self._names() >= {*names}, *(self._workers[name] for name in names))
         return names
 
     @contextmanager
@@ -86,10 +77,11 @@ class DaskCluster:
         for name in names:
             self._workers[name].terminate()
             self._workers[name].wait()
-        wait_until(lambda: not self._names() & set(names))
+        wait_until(lambda: not self._names() & {*names})
 
     def _names(self) -> set[str]:
-        return set(self.client.run_on_scheduler(_names_of_workers))
+        names: set[str] = self.client.run_on_scheduler(_names_of_workers)
+        return names
 
     def listens_on(self) -> set[str]:
         """The addresses on which the scheduler and the workers listen, with their nannies."""
@@ -108,34 +100,16 @@ class DaskCluster:
         return all(count == 0 for count in tasks)  # an error, if a worker is just ending
 
 
-def wait_until(holds: Callable[[], bool], process: subprocess.Popen[str] | None = None) -> None:
-    """Wait for a condition by polling, while a process runs."""
+def wait_until(holds: Callable[[], bool], *processes: subprocess.Popen[Any]) -> None:
+    """Wait for a condition by polling, while processes run."""
     while not holds():
-        assert process is None or process.poll() is None
+        for process in processes:
+            assert process.poll() is None, f"{process.args} has ended"
         time.sleep(0.05)
 
 
-def _logged(process: subprocess.Popen[str], pattern: str) -> str:
-    """Wait for a line in the log of a process; return the group of the pattern."""
-    assert process.stderr
-    log = []
-    for line in process.stderr:
-        log.append(line)
-        if found := re.search(pattern, line):
-            threading.Thread(target=_drain, args=[process.stderr]).start()
-            return found[1]
-    process.stderr.close()
-    raise AssertionError("".join(log))
-
-
-def _drain(pipe: IO[str]) -> None:
-    """Read a pipe to its end, so that it does not fill up."""
-    with pipe:
-        deque(pipe, 0)
-
-
-def _names_of_workers(dask_scheduler: Scheduler) -> list[str]:
-    return [str(worker.name) for worker in dask_scheduler.workers.values()]
+def _names_of_workers(dask_scheduler: Scheduler) -> set[str]:
+    return {str(worker.name) for worker in dask_scheduler.workers.values()}
 
 
 def _tasks(dask_worker: Worker) -> int:

@@ -5,8 +5,8 @@ import re
 import shutil
 import signal
 import socketserver
-import subprocess
 import threading
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from multiprocessing.connection import Listener
@@ -17,7 +17,7 @@ from distributed import Security
 
 import units
 import utf8_hdl
-from command import COMMAND, Process, assert_refused, break_design, names, run
+from command import Process, assert_refused, break_design, in_shell, names, run, run_in_shell
 from dask_cluster import PAGE, TESTS, DaskCluster, dask_cluster, wait_until
 from needs import needs, needs_compiler
 from utf8_flow.cli.choices import Machines
@@ -27,6 +27,8 @@ from utf8_sim.tools.errors import ToolError
 from utf8_sim.tools.versions import check_versions, versions
 
 pytestmark = pytest.mark.xdist_group("cluster")
+
+EXHAUSTIVE = "compare", "--compact", "--exhaustive"
 
 
 @pytest.fixture(scope="module")
@@ -74,15 +76,22 @@ def test_each_item_is_done_once(workers):
 
 
 @pytest.mark.long
-def test_all_workers_work(workers):
-    with meeting(9, processes=3) as everybody:
-        assert sorted(workers.do(everybody.do, range(9))) == [(n, n) for n in range(9)]
+def test_all_workers_work_and_a_later_one(cluster, workers):
+    with cluster.worker(TESTS), meeting(12, processes=4) as everybody:
+        assert sorted(workers.do(everybody.do, range(12))) == [(n, n) for n in range(12)]
 
 
 @pytest.mark.long
 def test_error_of_a_unit_is_raised(workers):
     with pytest.raises(ValueError, match="unit 3 is no good"):
         list(workers.do(units.fail, [3]))
+
+
+def begun(workers: Cluster) -> Iterator[tuple[int, int]]:
+    """The results of endless work, after the first one."""
+    results = workers.do(units.square, range(1 << 62))
+    next(results)
+    return results
 
 
 @pytest.mark.long
@@ -111,14 +120,6 @@ def test_work_that_kills_workers_is_given_up(workers, tmp_path):
     message = r"^4 workers died at the same unit of work \(killed, or not enough memory\): 4$"
     with pytest.raises(ToolError, match=message):
         list(workers.do(killing.do, range(20)))
-
-
-@pytest.mark.long
-def test_later_worker_helps(tmp_path):
-    with dask_cluster(tmp_path, 1) as cluster, Cluster(cluster.address, []) as workers:
-        cluster.start_workers(TESTS)
-        with meeting(8, processes=2) as both:
-            assert sorted(workers.do(both.do, range(8))) == [(n, n) for n in range(8)]
 
 
 def other_version(folder: Path, package: str, version: str) -> dict[str, str]:
@@ -151,7 +152,7 @@ def test_different_worker_is_refused(folder, tmp_path_factory):
     sources = versions([], ["utf8_hdl"])["utf8_hdl"]
     prove = "prove", "--component", "encoder", "--compact", "--property", "rate"
     with dask_cluster(place, 0) as cluster:
-        compare = "compare", "--exhaustive", 1, "--cluster", cluster.address
+        compare = *EXHAUSTIVE, 1, "--cluster", cluster.address
         start = f"dask worker {cluster.address} --host HOST --nworkers auto --nthreads 1"
         assert_refused(run(*compare), f"start them with {start}")
         differs = other_version(place / "numpy", "numpy", "0.1")
@@ -175,22 +176,19 @@ def test_different_worker_is_refused(folder, tmp_path_factory):
 
 
 @pytest.mark.long
-def test_later_worker_with_other_version_is_refused(tmp_path):
-    with dask_cluster(tmp_path, 1) as cluster, Cluster(cluster.address, ["numpy"]) as workers:
-        results = workers.do(units.square, range(1 << 62))
-        next(results)
-        cluster.start_workers(other_version(tmp_path / "numpy", "numpy", "0.1"))
-        with pytest.raises(
-            ToolError, match=r"^a worker on \S+ has numpy 0\.1, but this machine has "
-        ):
-            for _ in results:
-                pass
+def test_later_worker_with_other_version_is_refused(cluster, tmp_path):
+    other = other_version(tmp_path / "numpy", "numpy", "0.1")
+    with Cluster(cluster.address, ["numpy"]) as workers:
+        results = begun(workers)
+        message = r"^a worker on \S+ has numpy 0\.1, but this machine has "
+        with cluster.worker(other), pytest.raises(ToolError, match=message):
+            deque(results, maxlen=0)
+    cluster.wait_until_clean()
 
 
 def test_other_python_is_refused():
-    with pytest.raises(
-        ToolError, match=r"^a worker on \S+ has Python 3\.\d+, but this machine has 2\.7: "
-    ):
+    message = r"^a worker on \S+ has Python 3\.\d+, but this machine has 2\.7: "
+    with pytest.raises(ToolError, match=message):
         check_versions(((), ()), {"Python": "2.7"})
 
 
@@ -282,62 +280,55 @@ def test_difference_is_reported_as_without_cluster(folder, cluster, monkeypatch)
 @pytest.mark.long
 @needs_compiler
 def test_killed_worker_changes_no_result(folder, cluster):
-    here = run("compare", "--exhaustive", 3)
+    # Each of the 64 units ends with 16 more cycles, as the only unit of two bytes does.
+    words = {
+        "65536 texts, every one of 2": "16777216 texts, every one of 3",
+        f"all {2 * 256**2 + 16} cycles": f"all {3 * 256**3 + 64 * 16} cycles",
+    }
+    expected = run("compare", "--exhaustive", 2).out
+    for of_two, of_three in words.items():
+        assert of_two in expected
+        expected = expected.replace(of_two, of_three)
     with Process("compare", "--exhaustive", 3, "--cluster", cluster.address) as running:
         wait_until(Path("utf8-hdl-compare.json").exists, running.process)
         os.kill(min(cluster.client.run(os.getpid).values()), signal.SIGKILL)
-        assert running.end() == (0, here.out, "")
+        assert running.end() == (0, expected, "")
     assert names(folder) == {"text.txt"}
 
 
 @pytest.mark.long
 @needs_compiler
-def test_interrupt_leaves_the_cluster_clean(folder, cluster):
-    with Process("compare", "--exhaustive", 4, "--cluster", cluster.address) as running:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL], ids=["interrupt", "kill"])
+def test_ended_command_leaves_the_cluster_clean(folder, cluster, number):
+    with Process(*EXHAUSTIVE, 4, "--cluster", cluster.address) as running:
         wait_until(Path("utf8-hdl-compare.json").exists, running.process)
-        running.send(signal.SIGINT)
+        running.send(number)
         status, out, err = running.end()
-    assert (status, err) == (130, "")
-    assert "the same command resumes at unit " in out
+    if number == signal.SIGINT:
+        assert (status, err) == (130, "")
+        assert "the same command resumes at unit " in out
     cluster.wait_until_clean()
 
 
 @pytest.mark.long
-@needs_compiler
-def test_killed_command_leaves_the_cluster_clean(folder, cluster):
-    with Process("compare", "--exhaustive", 4, "--cluster", cluster.address) as running:
-        wait_until(Path("utf8-hdl-compare.json").exists, running.process)
-        running.send(signal.SIGKILL)
-        running.end()
-    cluster.wait_until_clean()
-
-
-@pytest.mark.long
-def test_ended_scheduler_is_reported(tmp_path):
-    with dask_cluster(tmp_path, 1) as cluster, Cluster(cluster.address, []) as workers:
-        results = workers.do(units.square, range(1 << 62))
-        next(results)
-        cluster.scheduler.terminate()
-        cluster.scheduler.wait()
-        with pytest.raises(ToolError, match=r"^the Dask scheduler at 'tcp://.*' is gone"):
-            for _ in results:
-                pass
-
-
-@pytest.mark.long
-def test_scheduler_without_workers_gives_up(tmp_path, monkeypatch):
+def test_loss_of_workers_and_scheduler_is_reported(tmp_path, monkeypatch):
     setting = "DASK_DISTRIBUTED__SCHEDULER__NO_WORKERS_TIMEOUT"
     assert f"`{setting}=60s`" in PAGE
     monkeypatch.setenv(setting, "1s")
     with dask_cluster(tmp_path, 0) as cluster:
-        workers_started = cluster.start_workers(TESTS)
+        lost = cluster.start_workers(TESTS)
         with Cluster(cluster.address, []) as workers:
-            results = workers.do(units.square, range(1 << 62))
-            next(results)
-            cluster.stop(workers_started)
+            results = begun(workers)
+            cluster.stop(lost)
             with pytest.raises(ToolError, match=r"^no worker of the Dask scheduler at .* is left"):
-                for _ in results:
-                    pass
+                deque(results, maxlen=0)
+        cluster.start_workers(TESTS)
+        with Cluster(cluster.address, []) as workers:
+            results = begun(workers)
+            cluster.scheduler.terminate()
+            cluster.scheduler.wait()
+            with pytest.raises(ToolError, match=r"^the Dask scheduler at 'tcp://.*' is gone"):
+                deque(results, maxlen=0)
 
 
 @pytest.mark.long
@@ -345,7 +336,7 @@ def test_scheduler_without_workers_gives_up(tmp_path, monkeypatch):
 def test_documented_tls(folder, tmp_path_factory, monkeypatch):
     place = tmp_path_factory.mktemp("tls")
     [command] = re.findall(r"^openssl req .*$", PAGE, re.M)
-    subprocess.run(["bash", "-c", command], cwd=place, check=True, capture_output=True)
+    in_shell(command, cwd=place)
     settings = re.findall(r"^export (DASK_DISTRIBUTED__COMM__TLS__\w+)=\$PWD/(.*)$", PAGE, re.M)
     assert len(settings) == 7
     for name, file in settings:
@@ -355,12 +346,9 @@ def test_documented_tls(folder, tmp_path_factory, monkeypatch):
     assert "Add `--protocol tls` to `dask scheduler`" in PAGE
     with dask_cluster(place, 1, "--protocol", "tls", security=own) as cluster:
         assert cluster.listens_on() == {"127.0.0.1"}
-        command = COMMAND, "compare", "--exhaustive", "1", "--cluster", cluster.address
         assert cluster.address.startswith("tls://")
-        with_keys = subprocess.run(command, capture_output=True, check=False, text=True)
-        assert with_keys.returncode == 0
+        command = f"utf8-hdl {' '.join(EXHAUSTIVE)} 1 --cluster {cluster.address}"
+        in_shell(command)
         for name, _ in settings:
             monkeypatch.delenv(name)
-        without = subprocess.run(command, capture_output=True, check=False, text=True)
-        assert (without.returncode, without.stdout) == (2, "")
-        assert "DASK_DISTRIBUTED__COMM__TLS__CA_FILE" in without.stderr
+        assert_refused(run_in_shell(command), "DASK_DISTRIBUTED__COMM__TLS__CA_FILE")

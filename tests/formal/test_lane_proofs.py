@@ -8,7 +8,7 @@ from amaranth.hdl import Module
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from altered import Edit, edited
+from altered import edited, edits_in
 from refuted import assert_each_has_a_fault, assert_proved, bench_of, is_refuted, property_of
 from rtl import altered_lanes, moves_with_the_slots
 from utf8_flow.designs import DesignSpec
@@ -57,44 +57,41 @@ def test_decoder_drains_with_8_lanes():
 # --- faulty designs -----------------------------------------------------------------------------
 
 
-FAULTS: dict[tuple[str, str, str], Edit] = {
-    ("decoder", "slots", "a bit of the value in a single slot"): (
-        "value &= step[f",
-        "value = value ^ (bit == 9) << 3 & step[f",
-    ),
-    ("decoder", "gaps", "the second gap in a row clears the carried bytes"): (
-        "            self._carried[stage, name] = Cat(carried, mask)",
-        f"{moves_with_the_slots('~first.valid & ~(i.valid & i.ready)')}"
-        "            with stage.m.If(stage['event'] & ~stage.valid):\n"
-        "                stage.m.d.sync += carried.eq(0)\n"
-        "            self._carried[stage, name] = Cat(carried, mask)",
-    ),
-    ("decoder", "begins", "reset does not clear the carried bytes"): (
-        'carried = stage.signal(f"before_{name}", self._most)',
-        'carried = stage.signal(f"before_{name}", self._most, reset_less=True)',
-    ),
-    ("decoder", "timing", "a beat is late"): ("(1, 0, -1, -2, -3)", "(0, -1, -2, -3, -4)"),
-    ("decoder", "drains", "credit does not return"): (
-        "self._number(stage, numbering)",
-        'self._number(stage, Numbering(stage["newest"], valid))',
-    ),
-    ("decoder", "passes", "the entry of the previous beat"): (
-        'copy("place", number[:PLACE_WIDTH])',
-        'copy("place", stage["newest"][:PLACE_WIDTH])',
-    ),
-    ("validator", "verdict", "units continue in the next text"): (
-        "phase_now = phase & ~begins.replicate(len(phase))",
-        "phase_now = phase",
-    ),
-    ("validator", "self-synchronisation", "an error that began before its text persists"): (
-        'count.register("fails", last & (seen_now | wrong))',
-        'stays = count.signal("stays")\n'
-        "        with count.m.If(located.valid & last):\n"
-        '            count.m.d.sync += stays.eq(wrong & located["before_unit"] & begins)\n'
-        '        count.register("fails", last & (seen_now | wrong) & ~stays)',
-    ),
-}
+FAULTS = edits_in("""
+    decoder: slots: a bit of the value in a single slot
+      - value &= step[f
+      + value = value ^ (bit == 9) << 3 & step[f
+    decoder: begins: reset does not clear the carried bytes
+      - carried = stage.signal(f"before_{name}", self._most)
+      + carried = stage.signal(f"before_{name}", self._most, reset_less=True)
+    decoder: timing: a beat is late
+      - (1, 0, -1, -2, -3)
+      + (0, -1, -2, -3, -4)
+    decoder: drains: credit does not return
+      - self._number(stage, numbering)
+      + self._number(stage, Numbering(stage["newest"], valid))
+    decoder: passes: the entry of the previous beat
+      - copy("place", number[:PLACE_WIDTH])
+      + copy("place", stage["newest"][:PLACE_WIDTH])
+    validator: verdict: units continue in the next text
+      - phase_now = phase & ~begins.replicate(len(phase))
+      + phase_now = phase
+    validator: self-synchronisation: an error that began before its text persists
+      - count.register("fails", last & (seen_now | wrong))
+      + stays = count.signal("stays")
+      +         with count.m.If(located.valid & last):
+      +             count.m.d.sync += stays.eq(wrong & located["before_unit"] & begins)
+      +         count.register("fails", last & (seen_now | wrong) & ~stays)
+    """)
 """A component, the property that refutes a fault, and the fault; and the edit."""
+
+FAULTS["decoder", "gaps", "the second gap in a row clears the carried bytes"] = (
+    "            self._carried[stage, name] = Cat(carried, mask)",
+    f"{moves_with_the_slots('~first.valid & ~(i.valid & i.ready)')}"
+    "            with stage.m.If(stage['event'] & ~stage.valid):\n"
+    "                stage.m.d.sync += carried.eq(0)\n"
+    "            self._carried[stage, name] = Cat(carried, mask)",
+)
 
 LANES = 2
 

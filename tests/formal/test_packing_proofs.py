@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from amaranth.hdl import Array
 
-from altered import Altered, Edit
+from altered import Altered, edits_in
 from refuted import assert_each_has_a_fault, assert_proved, bench_of, is_refuted, property_of
 from utf8_flow.designs import DesignSpec
 from utf8_flow.formal import compactor as formal_compactor
@@ -18,11 +18,8 @@ pytest.importorskip("pyosys", reason="pyosys is not installed")
 
 SPEC = DesignSpec("compactor", lanes=2)
 
-
-def altered(edit: Edit) -> type[Compactor]:
-    modules = "credit", "stage", "packing", "compactor", "logic"
-    made: type[Compactor] = Altered(edit, within=modules).Compactor
-    return made
+MODULES = "credit", "stage", "packing", "compactor", "logic"
+"""The modules that are edited."""
 
 
 def small_bench(name: str, made: Any = Compactor, lanes: int = 2, width: int = 2) -> Bench:
@@ -53,60 +50,52 @@ def test_copies_of_the_number_are_proved():
 
 # --- faulty designs -----------------------------------------------------------------------------
 
-FAULTS: dict[tuple[str, str], Edit] = {
-    ("counted", "a gap counts"): ("select(before.valid, sums[-1], top)", "sums[-1]"),
-    ("given", "the values of the text before are kept"): (
-        'kept=reached & ~give["was_empty_at_end"].replicate(self.lanes)',
-        "kept=reached",
-    ),
-    ("sums", "a pair is swapped the wrong way"): (
-        "swaps.append(~(reached ^",
-        "swaps.append((reached ^",
-    ),
-    ("routes", "a lane is not swapped"): (
-        "select(swaps[pair], lanes[lane ^ half], lanes[lane])",
-        "select(swaps[pair] & (lane != 1), lanes[lane ^ half], lanes[lane])",
-    ),
-    ("places", "lanes with a value are overwritten"): (
-        '_if_held_{chunk}", comes & fills & following)',
-        '_if_held_{chunk}", comes & following)',
-    ),
-    ("begins", "reset does not clear a beat that waits"): (
-        'stage.signal("empty", init=1)',
-        'stage.signal("empty", init=1, reset_less=True)',
-    ),
-    ("self-synchronisation", "a text continues in the next one"): (
-        'with stage.m.If(before["clears"]):',
-        'with stage.m.If(before["clears"] & 0):',
-    ),
-    ("timing", "a beat at the output is lost in a stall"): (
-        "self._taken = o.valid & o.ready",
-        "self._taken = o.valid",
-    ),
-    ("credit", "too much credit"): (
-        "(outstanding == most - 3) & ~ready",
-        "(outstanding == most - 3)",
-    ),
-    ("drains", "credit does not return"): (
-        'given.eq(last["newest"] - accepted)',
-        "given.eq(given)",
-    ),
-    ("passes", "two numbers share an entry"): (
-        "write.addr.eq(place)",
-        "write.addr.eq(select(place.all(), Const(0, len(place)), place))",
-    ),
-    ("reads", "the even bank's address is constant"): (
-        '"even": next_places(number)[0]',
-        '"even": first.get("even")',
-    ),
-}
+FAULTS = edits_in("""
+    counted: a gap counts
+      - select(before.valid, sums[-1], top)
+      + sums[-1]
+    given: the values of the text before are kept
+      - kept=reached & ~give["was_empty_at_end"].replicate(self.lanes)
+      + kept=reached
+    sums: a pair is swapped the wrong way
+      - swaps.append(~(reached ^
+      + swaps.append((reached ^
+    routes: a lane is not swapped
+      - select(swaps[pair], lanes[lane ^ half], lanes[lane])
+      + select(swaps[pair] & (lane != 1), lanes[lane ^ half], lanes[lane])
+    places: lanes with a value are overwritten
+      - _if_held_{chunk}", comes & fills & following)
+      + _if_held_{chunk}", comes & following)
+    begins: reset does not clear a beat that waits
+      - stage.signal("empty", init=1)
+      + stage.signal("empty", init=1, reset_less=True)
+    self-synchronisation: a text continues in the next one
+      - with stage.m.If(before["clears"]):
+      + with stage.m.If(before["clears"] & 0):
+    timing: a beat at the output is lost in a stall
+      - self._taken = o.valid & o.ready
+      + self._taken = o.valid
+    credit: too much credit
+      - (outstanding == most - 3) & ~ready
+      + (outstanding == most - 3)
+    drains: credit does not return
+      - given.eq(last["newest"] - accepted)
+      + given.eq(given)
+    passes: two numbers share an entry
+      - write.addr.eq(place)
+      + write.addr.eq(select(place.all(), Const(0, len(place)), place))
+    reads: the even bank's address is constant
+      - "even": next_places(number)[0]
+      + "even": first.get("even")
+    """)
 """The property that refutes a fault, and the fault; and the edit."""
 
 
 @pytest.mark.long
 @pytest.mark.parametrize(("name", "fault"), list(FAULTS))
 def test_fault_is_refuted(name, fault):
-    assert is_refuted(small_bench(name, altered(FAULTS[name, fault])), 50)
+    made = Altered(FAULTS[name, fault], within=MODULES).Compactor
+    assert is_refuted(small_bench(name, made), 50)
 
 
 def test_every_property_of_compactor_has_a_fault():

@@ -80,7 +80,7 @@ def case(fault: Fault):
 
 @pytest.mark.parametrize("fault", [case(fault) for fault in FAULTS])
 def test_check_finds_planted_fault(fault):
-    altered = Altered((fault.old, fault.new), within=[fault.module])
+    altered = Altered(fault.edit, within=[fault.module])
 
     def make(profile):
         return altered.like(fault.spec.make(profile))
@@ -100,7 +100,7 @@ def test_check_finds_planted_fault(fault):
 
 def test_planted_faults_apply_to_the_source():
     for fault in FAULTS:
-        Altered((fault.old, fault.new), within=[fault.module])
+        Altered(fault.edit, within=[fault.module])
 
 
 def test_planted_faults_cover_all_components():

@@ -1,11 +1,13 @@
 """Copies of modules with edited source: designs and models with a fault."""
 
 import builtins
+import re
 from collections.abc import Collection, Iterable
 from importlib import import_module
 from importlib.util import find_spec, resolve_name
 from inspect import getsource, signature
 from pathlib import Path
+from textwrap import dedent
 from types import ModuleType
 from typing import Any
 
@@ -18,6 +20,21 @@ OF_EVERY_MODEL = {"kernels", "model"}
 
 Edit = tuple[str, str]
 """Old and new text."""
+
+
+def edits_in(table: str) -> dict[tuple[str, ...], Edit]:
+    """The edits in a table: under each headline the changed text, as in a diff.
+
+    The key of an edit is its headline, split at colons.
+    """
+    edits: dict[tuple[str, ...], Edit] = {}
+    for entry in re.split(r"\n(?! )", dedent(table).strip()):
+        headline, *lines = entry.split("\n")
+        old, new = ("\n".join(line[4:] for line in lines if line[2] == sign) for sign in "-+")
+        key = tuple(headline.split(": "))
+        assert key not in edits
+        edits[key] = old, new
+    return edits
 
 
 def edited(module: ModuleType, edit: Edit) -> ModuleType:

@@ -8,21 +8,19 @@ from amaranth.hdl import Module
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from altered import edited, edits_in
+from altered import Altered, edited, edits_in
 from refuted import assert_each_has_a_fault, assert_proved, bench_of, is_refuted, property_of
-from rtl import altered_lanes, moves_with_the_slots
+from rtl import moves_with_the_slots
 from utf8_flow.designs import DesignSpec
 from utf8_flow.formal import lanes as formal_lanes
 from utf8_flow.formal import specification
 from utf8_flow.formal.bench import Bench, accepts, waits
 from utf8_flow.formal.prover import prove
 from utf8_flow.formal.timing import CreditTiming, Passing
-from utf8_hdl import UNICODE, Validator, WideDecoder
+from utf8_hdl import UNICODE
 from utf8_hdl.flow_control import credit
 
 pytest.importorskip("pyosys", reason="pyosys is not installed")
-
-CLASSES = {"decoder": WideDecoder, "validator": Validator}
 
 
 def spec_of(component: str, lanes: int, **own: int) -> DesignSpec:
@@ -99,10 +97,8 @@ LANES = 2
 @pytest.mark.long
 @pytest.mark.parametrize(("component", "name", "fault"), list(FAULTS))
 def test_fault_is_refuted(component, name, fault):
-    made = getattr(altered_lanes(FAULTS[component, name, fault]), CLASSES[component].__name__)
-    assert is_refuted(
-        bench_of(spec_of(component, LANES), name, lambda profile: made(profile, lanes=LANES))
-    )
+    spec = spec_of(component, LANES)
+    assert is_refuted(bench_of(spec, name, Altered(FAULTS[component, name, fault]).maker(spec)))
 
 
 @pytest.mark.long
@@ -121,7 +117,7 @@ def test_faulty_specification_is_no_function_of_windows(monkeypatch):
 
 def test_every_property_with_lanes_has_a_fault():
     """The fault for `verilog` is in `test_properties`."""
-    specs = {component: spec_of(component, LANES) for component in CLASSES}
+    specs = {component: spec_of(component, LANES) for component in ("decoder", "validator")}
     keys = {(component, name) for component, name, _ in FAULTS}
     keys |= {("decoder", name) for name in ("verilog", "output-stream", "windows")}
     killers = [property_of(specs[component], name) for component, name in keys]
@@ -130,9 +126,8 @@ def test_every_property_with_lanes_has_a_fault():
 
 @pytest.mark.long
 def test_unedited_copy_is_proved():
-    made = altered_lanes().Validator
     spec = spec_of("validator", LANES)
-    assert_proved(bench_of(spec, "first-error", lambda profile: made(profile, lanes=LANES)))
+    assert_proved(bench_of(spec, "first-error", Altered().maker(spec)))
 
 
 # --- flow control alone -------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 import builtins
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from importlib import import_module
 from importlib.util import find_spec, resolve_name
 from inspect import getsource, signature
@@ -10,6 +10,9 @@ from pathlib import Path
 from textwrap import dedent
 from types import ModuleType
 from typing import Any
+
+from utf8_flow.designs import DesignSpec
+from utf8_hdl import Profile
 
 SHARED = {"checks", "encoding_scheme", "layouts", "profile"}
 """Modules that are not copied, because tools and golden model use their types."""
@@ -112,6 +115,10 @@ class Altered:
         """A component with the edits, and with the parameters of a design without them."""
         made = getattr(self, type(design).__name__)
         return made(**{name: getattr(design, name) for name in signature(made).parameters})
+
+    def maker(self, spec: DesignSpec) -> Callable[[Profile], Any]:
+        """A function from a profile to the specified design with the edits."""
+        return lambda profile: self.like(spec.make(profile))
 
     def _module(self, name: str) -> ModuleType:
         if name in self._shared:

@@ -1,12 +1,8 @@
-"""Proofs of decoder and validator with lanes and of their flow control; faults they refute."""
+"""Proofs of decoder and validator with lanes, and faults that their properties refute."""
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
-from amaranth.hdl import Module
-from amaranth.lib import data, stream, wiring
-from amaranth.lib.wiring import In, Out
 
 from altered import Altered, edited, edits_in
 from refuted import assert_each_has_a_fault, assert_proved, bench_of, is_refuted, property_of
@@ -14,11 +10,7 @@ from rtl import moves_with_the_slots
 from utf8_flow.designs import DesignSpec
 from utf8_flow.formal import lanes as formal_lanes
 from utf8_flow.formal import specification
-from utf8_flow.formal.bench import Bench, accepts, waits
-from utf8_flow.formal.prover import prove
-from utf8_flow.formal.timing import CreditTiming, Passing
 from utf8_hdl import UNICODE
-from utf8_hdl.flow_control import credit
 
 pytest.importorskip("pyosys", reason="pyosys is not installed")
 
@@ -128,45 +120,3 @@ def test_every_property_with_lanes_has_a_fault():
 def test_unedited_copy_is_proved():
     spec = spec_of("validator", LANES)
     assert_proved(bench_of(spec, "first-error", Altered().maker(spec)))
-
-
-# --- flow control alone -------------------------------------------------------------------------
-
-PAIR = data.StructLayout({"early": 1, "late": 1})
-
-
-class Pipeline(wiring.Component):
-    """A pipeline that stores one bit of each item in its first stage, and one in its last."""
-
-    i: Any
-    o: Any
-
-    def __init__(self, stages: int) -> None:
-        super().__init__({"i": In(stream.Signature(PAIR)), "o": Out(stream.Signature(PAIR))})
-        self._stages = stages
-
-    def elaborate(self, platform: Any) -> Module:
-        m = Module()
-        flow = credit.Credit(m, self.i, self.o)
-        first, *others = (flow.stage(f"s{n}", "") for n in range(self._stages))
-        first.load(early=self.i.p.early, late=self.i.p.late)
-        for stage in others:
-            stage.carry("late")
-        m.d.comb += [
-            self.o.p.early.eq(flow.store(first, first["early"])),
-            self.o.p.late.eq(flow.store(others[-1], others[-1]["late"])),
-        ]
-        flow.finish()
-        return m
-
-
-@pytest.mark.long
-def test_flow_control_has_documented_timing():
-    b = Bench(UNICODE, {"pipeline": lambda _: Pipeline(5)})
-    design = b.design("pipeline")
-    timing = type("Timing", (CreditTiming,), {"stages": 5})
-    made = timing(b, design, Passing(PAIR))
-    b.never(made.wrong)
-    b.reaches("an item that waits", waits(design) & made.valid)
-    b.reaches("an item behind another one", b.since(waits(design)) & accepts(design))
-    assert prove(b).verdict == "proved"

@@ -36,13 +36,10 @@ def test_property_is_proved(name):
     assert_proved(small_bench(name))
 
 
-WIDE = 8, 128
-"""Lanes and width at which each value has its own memory, with a copy of the entry's number."""
-
-
 @pytest.mark.long
 def test_copies_of_the_number_are_proved():
-    assert_proved(small_bench("reads", Compactor, *WIDE))
+    """At this size each value has its own memory, with a copy of the entry's number."""
+    assert_proved(small_bench("reads", lanes=8, width=128))
 
 
 # --- faulty designs -----------------------------------------------------------------------------
@@ -111,21 +108,16 @@ def test_more_credit_leaves_no_room(monkeypatch):
 # --- sums, routes and entries together ----------------------------------------------------------
 
 
-def written(b: Bench, name: str) -> None:
-    """Property: each value is written to its lane and entry."""
-    design = b.design(name, any_start=True)
+@pytest.mark.long
+@pytest.mark.parametrize("lanes", [1, 4])
+def test_value_is_written_to_its_entry(lanes):
+    b = Bench(UNICODE, {"compactor": DesignSpec("compactor", lanes=lanes).make})
+    design = b.design("compactor", any_start=True)
     slot = Slot(b, design)
-    lane = b.free(range(design.lanes), "lane")
+    lane = b.free(range(lanes), "lane")
     into = Array(slot.goes_to)[lane][: network_levels(design)]
     here = slot.agreed & Array(slot.keep)[lane]
     b.never(here & ~slot.stored.writes[into].any())
     b.never(here & (slot.stored.value[into] != slot.beat.data[lane]))
     b.cycles = STAGES + 2
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("lanes", [1, 4])
-def test_value_is_written_to_its_entry(lanes):
-    b = Bench(UNICODE, {"compactor": DesignSpec("compactor", lanes=lanes).make})
-    written(b, "compactor")
     assert prove(b).verdict == "proved"

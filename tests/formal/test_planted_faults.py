@@ -20,8 +20,6 @@ from utf8_sim.golden import kernels
 
 SEED = 0
 
-STIMULI = RESETS, CAMPAIGN, RANDOM
-
 
 def engine_of(design: Any, fault: Fault) -> Engine:
     """A simulator; a compiled one if the fault only has an effect after many cycles."""
@@ -91,7 +89,7 @@ def case(fault: Fault):
 def test_check_finds_planted_fault(fault):
     spec, found_by = fault.spec, fault.found_by
     make = Altered(fault.edit, within=[fault.module]).maker(spec)
-    if found_by in STIMULI:
+    if found_by in (RESETS, CAMPAIGN, RANDOM):
         engine = engine_of(make(spec.profile), fault)
         plan, units = plan_of(spec, found_by)
         found = next((unit for unit in range(units) if differs(engine, plan, unit)), None)

@@ -97,14 +97,14 @@ def test_fault_is_refuted(component, name, fault):
 def test_too_much_credit_overwrites_a_beat():
     what = property_of(spec_of("decoder", LANES), "output-stream")
     generous = type("Generous", (what.timing,), {"room": 17})
-    assert is_refuted(replace(what, timing=generous).bench(UNICODE, {}), 50)
+    assert is_refuted(replace(what, timing=generous).bench(UNICODE, {}))
 
 
 @pytest.mark.long
 def test_faulty_specification_is_no_function_of_windows(monkeypatch):
     wrong = edited(specification, ("wrong), pending", "wrong), 1"))
     monkeypatch.setattr(formal_lanes, "DecoderSpecification", wrong.DecoderSpecification)
-    assert is_refuted(bench_of(spec_of("decoder", LANES), "windows"), 50)
+    assert is_refuted(bench_of(spec_of("decoder", LANES), "windows"))
 
 
 def test_every_property_with_lanes_has_a_fault():

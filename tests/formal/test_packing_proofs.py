@@ -88,7 +88,7 @@ FAULTS = edits_in("""
 @pytest.mark.long
 @pytest.mark.parametrize(("name", "fault"), list(FAULTS))
 def test_fault_is_refuted(name, fault):
-    assert is_refuted(small_bench(name, Altered(FAULTS[name, fault]).Compactor), 50)
+    assert is_refuted(small_bench(name, Altered(FAULTS[name, fault]).Compactor))
 
 
 def test_every_property_of_compactor_has_a_fault():
@@ -102,7 +102,7 @@ def test_every_property_of_compactor_has_a_fault():
 
 def test_more_credit_leaves_no_room(monkeypatch):
     monkeypatch.setattr(formal_compactor.PackingTiming, "ahead", lambda: 0)
-    assert is_refuted(small_bench("room"), 50)
+    assert is_refuted(small_bench("room"))
 
 
 # --- sums, routes and entries together ----------------------------------------------------------

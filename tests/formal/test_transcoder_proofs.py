@@ -119,7 +119,7 @@ def test_verilog_of_another_design_is_refuted(monkeypatch):
     edit = "Value.cast(p.user).eq(dense.user)", "Value.cast(p.user).eq(~dense.user)"
     other = Altered(edit).maker(spec)(UNICODE)
     monkeypatch.setattr(streams, "generate", lambda _: generate(other))
-    assert is_refuted(bench_of(spec, "verilog"), 30)
+    assert is_refuted(bench_of(spec, "verilog"))
 
 
 @pytest.mark.long
@@ -128,7 +128,7 @@ def test_faulty_specification_is_refuted(monkeypatch):
     spec = spec_of("utf-16 to utf-8")
     monkeypatch.setattr(transcoder, "PROPERTIES", wrong.PROPERTIES)
     [what] = (what for what in proofs_of(spec) if what.name == "apart")
-    assert is_refuted(what.bench(spec.profile, {"transcoder": spec.make}), 50)
+    assert is_refuted(what.bench(spec.profile, {"transcoder": spec.make}))
 
 
 def test_every_property_of_transcoder_has_a_fault():

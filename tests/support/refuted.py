@@ -10,6 +10,9 @@ from utf8_flow.formal.properties import proofs_of
 from utf8_flow.formal.prover import WRONG, decide, prove, to_circuit
 from utf8_hdl import Profile
 
+CYCLES = 50
+"""Number of cycles in which each fault is detected."""
+
 
 @cache
 def property_of(spec: DesignSpec, name: str) -> Property:
@@ -31,13 +34,10 @@ def assert_proved(bench: Bench) -> None:
     assert proof.reached > 0
 
 
-def is_refuted(bench: Bench, cycles: int = 0) -> bool:
-    """True if a search finds a run that violates the property.
-
-    Unless ``cycles`` is 0, the search is limited to this number of cycles, which is faster.
-    """
+def is_refuted(bench: Bench) -> bool:
+    """True if a run of few cycles violates the property; a search without a limit is slower."""
     circuit = to_circuit(bench, pins=False).only(WRONG)
-    return decide(circuit, bench.cycles or cycles)[0] == "FAILED"
+    return decide(circuit, bench.cycles or CYCLES)[0] == "FAILED"
 
 
 def assert_each_has_a_fault(specs: Iterable[DesignSpec], killers: Iterable[Property]) -> None:

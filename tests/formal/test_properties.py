@@ -28,16 +28,14 @@ pytest.importorskip("pyosys", reason="pyosys is not installed")
 SPECS = {spec.label: spec for spec in designs() if spec.label in DESIGNS}
 PROPERTIES = [(label, what.name) for label, spec in SPECS.items() for what in proofs_of(spec)]
 
-SLOW = {
-    "decoder": "self-synchronisation verilog reset in-order covers valid-independent input-stream "
-    "only-well-formed well-formed-passes line-rate latency conservation",
-    "compact decoder": "self-synchronisation covers line-rate valid-independent input-stream "
-    "verilog",
-    "encoder": "round-trip reset input-stream valid-independent self-synchronisation in-order "
-    "latency covers verilog order last-arrives",
-    "compact encoder": "covers verilog",
+QUICK = {
+    "decoder": "tokens drains output-stream",
+    "compact decoder": "tokens drains in-order latency output-stream reset",
+    "encoder": "bytes rate shortest-form output-stream",
+    "compact encoder": "bytes self-synchronisation idle-output in-order rate latency last-arrives "
+    "output-stream valid-independent input-stream reset",
 }
-"""Proofs that take several seconds, or a second for compact designs; they are long tests."""
+"""Proofs that take less than a second, or few seconds for pipelined designs; others are long."""
 
 
 @pytest.mark.parametrize(
@@ -46,7 +44,7 @@ SLOW = {
         pytest.param(
             which,
             name,
-            marks=[pytest.mark.long] * (name in SLOW[which].split()),
+            marks=[pytest.mark.long] * (name not in QUICK[which].split()),
             id=f"{which}: {name}",
         )
         for which, name in PROPERTIES

@@ -1,28 +1,18 @@
-"""Proofs of decoder and validator with lanes and of their flow control; faults they refute."""
+"""Proofs of decoder and validator with lanes, and faults that their properties refute."""
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
-from amaranth.hdl import Module
-from amaranth.lib import data, stream, wiring
-from amaranth.lib.wiring import In, Out
 
-from altered import Edit, edited
+from altered import Altered, edited, edits_in
 from refuted import assert_each_has_a_fault, assert_proved, bench_of, is_refuted, property_of
-from rtl import altered_lanes, moves_with_the_slots
+from rtl import moves_with_the_slots
 from utf8_flow.designs import DesignSpec
 from utf8_flow.formal import lanes as formal_lanes
 from utf8_flow.formal import specification
-from utf8_flow.formal.bench import Bench, accepts, waits
-from utf8_flow.formal.prover import prove
-from utf8_flow.formal.timing import CreditTiming, Passing
-from utf8_hdl import UNICODE, Validator, WideDecoder
-from utf8_hdl.flow_control import credit
+from utf8_hdl import UNICODE
 
 pytest.importorskip("pyosys", reason="pyosys is not installed")
-
-CLASSES = {"decoder": WideDecoder, "validator": Validator}
 
 
 def spec_of(component: str, lanes: int, **own: int) -> DesignSpec:
@@ -57,44 +47,41 @@ def test_decoder_drains_with_8_lanes():
 # --- faulty designs -----------------------------------------------------------------------------
 
 
-FAULTS: dict[tuple[str, str, str], Edit] = {
-    ("decoder", "slots", "a bit of the value in a single slot"): (
-        "value &= step[f",
-        "value = value ^ (bit == 9) << 3 & step[f",
-    ),
-    ("decoder", "gaps", "the second gap in a row clears the carried bytes"): (
-        "            self._carried[stage, name] = Cat(carried, mask)",
-        f"{moves_with_the_slots('~first.valid & ~(i.valid & i.ready)')}"
-        "            with stage.m.If(stage['event'] & ~stage.valid):\n"
-        "                stage.m.d.sync += carried.eq(0)\n"
-        "            self._carried[stage, name] = Cat(carried, mask)",
-    ),
-    ("decoder", "begins", "reset does not clear the carried bytes"): (
-        'carried = stage.signal(f"before_{name}", self._most)',
-        'carried = stage.signal(f"before_{name}", self._most, reset_less=True)',
-    ),
-    ("decoder", "timing", "a beat is late"): ("(1, 0, -1, -2, -3)", "(0, -1, -2, -3, -4)"),
-    ("decoder", "drains", "credit does not return"): (
-        "self._number(stage, numbering)",
-        'self._number(stage, Numbering(stage["newest"], valid))',
-    ),
-    ("decoder", "passes", "the entry of the previous beat"): (
-        'copy("place", number[:PLACE_WIDTH])',
-        'copy("place", stage["newest"][:PLACE_WIDTH])',
-    ),
-    ("validator", "verdict", "units continue in the next text"): (
-        "phase_now = phase & ~begins.replicate(len(phase))",
-        "phase_now = phase",
-    ),
-    ("validator", "self-synchronisation", "an error that began before its text persists"): (
-        'count.register("fails", last & (seen_now | wrong))',
-        'stays = count.signal("stays")\n'
-        "        with count.m.If(located.valid & last):\n"
-        '            count.m.d.sync += stays.eq(wrong & located["before_unit"] & begins)\n'
-        '        count.register("fails", last & (seen_now | wrong) & ~stays)',
-    ),
-}
+FAULTS = edits_in("""
+    decoder: slots: a bit of the value in a single slot
+      - value &= step[f
+      + value = value ^ (bit == 9) << 3 & step[f
+    decoder: begins: reset does not clear the carried bytes
+      - carried = stage.signal(f"before_{name}", self._most)
+      + carried = stage.signal(f"before_{name}", self._most, reset_less=True)
+    decoder: timing: a beat is late
+      - (1, 0, -1, -2, -3)
+      + (0, -1, -2, -3, -4)
+    decoder: drains: credit does not return
+      - self._number(stage, numbering)
+      + self._number(stage, Numbering(stage["newest"], valid))
+    decoder: passes: the entry of the previous beat
+      - copy("place", number[:PLACE_WIDTH])
+      + copy("place", stage["newest"][:PLACE_WIDTH])
+    validator: verdict: units continue in the next text
+      - phase_now = phase & ~begins.replicate(len(phase))
+      + phase_now = phase
+    validator: self-synchronisation: an error that began before its text persists
+      - count.register("fails", last & (seen_now | wrong))
+      + stays = count.signal("stays")
+      +         with count.m.If(located.valid & last):
+      +             count.m.d.sync += stays.eq(wrong & located["before_unit"] & begins)
+      +         count.register("fails", last & (seen_now | wrong) & ~stays)
+    """)
 """A component, the property that refutes a fault, and the fault; and the edit."""
+
+FAULTS["decoder", "gaps", "the second gap in a row clears the carried bytes"] = (
+    "            self._carried[stage, name] = Cat(carried, mask)",
+    f"{moves_with_the_slots('~first.valid & ~(i.valid & i.ready)')}"
+    "            with stage.m.If(stage['event'] & ~stage.valid):\n"
+    "                stage.m.d.sync += carried.eq(0)\n"
+    "            self._carried[stage, name] = Cat(carried, mask)",
+)
 
 LANES = 2
 
@@ -102,29 +89,27 @@ LANES = 2
 @pytest.mark.long
 @pytest.mark.parametrize(("component", "name", "fault"), list(FAULTS))
 def test_fault_is_refuted(component, name, fault):
-    made = getattr(altered_lanes(FAULTS[component, name, fault]), CLASSES[component].__name__)
-    assert is_refuted(
-        bench_of(spec_of(component, LANES), name, lambda profile: made(profile, lanes=LANES))
-    )
+    spec = spec_of(component, LANES)
+    assert is_refuted(bench_of(spec, name, Altered(FAULTS[component, name, fault]).maker(spec)))
 
 
 @pytest.mark.long
 def test_too_much_credit_overwrites_a_beat():
     what = property_of(spec_of("decoder", LANES), "output-stream")
     generous = type("Generous", (what.timing,), {"room": 17})
-    assert is_refuted(replace(what, timing=generous).bench(UNICODE, {}), 50)
+    assert is_refuted(replace(what, timing=generous).bench(UNICODE, {}))
 
 
 @pytest.mark.long
 def test_faulty_specification_is_no_function_of_windows(monkeypatch):
     wrong = edited(specification, ("wrong), pending", "wrong), 1"))
     monkeypatch.setattr(formal_lanes, "DecoderSpecification", wrong.DecoderSpecification)
-    assert is_refuted(bench_of(spec_of("decoder", LANES), "windows"), 50)
+    assert is_refuted(bench_of(spec_of("decoder", LANES), "windows"))
 
 
 def test_every_property_with_lanes_has_a_fault():
     """The fault for `verilog` is in `test_properties`."""
-    specs = {component: spec_of(component, LANES) for component in CLASSES}
+    specs = {component: spec_of(component, LANES) for component in ("decoder", "validator")}
     keys = {(component, name) for component, name, _ in FAULTS}
     keys |= {("decoder", name) for name in ("verilog", "output-stream", "windows")}
     killers = [property_of(specs[component], name) for component, name in keys]
@@ -133,48 +118,5 @@ def test_every_property_with_lanes_has_a_fault():
 
 @pytest.mark.long
 def test_unedited_copy_is_proved():
-    made = altered_lanes().Validator
     spec = spec_of("validator", LANES)
-    assert_proved(bench_of(spec, "first-error", lambda profile: made(profile, lanes=LANES)))
-
-
-# --- flow control alone -------------------------------------------------------------------------
-
-PAIR = data.StructLayout({"early": 1, "late": 1})
-
-
-class Pipeline(wiring.Component):
-    """A pipeline that stores one bit of each item in its first stage, and one in its last."""
-
-    i: Any
-    o: Any
-
-    def __init__(self, stages: int) -> None:
-        super().__init__({"i": In(stream.Signature(PAIR)), "o": Out(stream.Signature(PAIR))})
-        self._stages = stages
-
-    def elaborate(self, platform: Any) -> Module:
-        m = Module()
-        flow = credit.Credit(m, self.i, self.o)
-        first, *others = (flow.stage(f"s{n}", "") for n in range(self._stages))
-        first.load(early=self.i.p.early, late=self.i.p.late)
-        for stage in others:
-            stage.carry("late")
-        m.d.comb += [
-            self.o.p.early.eq(flow.store(first, first["early"])),
-            self.o.p.late.eq(flow.store(others[-1], others[-1]["late"])),
-        ]
-        flow.finish()
-        return m
-
-
-@pytest.mark.long
-def test_flow_control_has_documented_timing():
-    b = Bench(UNICODE, {"pipeline": lambda _: Pipeline(5)})
-    design = b.design("pipeline")
-    timing = type("Timing", (CreditTiming,), {"stages": 5})
-    made = timing(b, design, Passing(PAIR))
-    b.never(made.wrong)
-    b.reaches("an item that waits", waits(design) & made.valid)
-    b.reaches("an item behind another one", b.since(waits(design)) & accepts(design))
-    assert prove(b).verdict == "proved"
+    assert_proved(bench_of(spec, "first-error", Altered().maker(spec)))

@@ -1,4 +1,4 @@
-"""Proofs of a pipeline with a skid buffer that passes items unchanged."""
+"""Proofs of flow control alone, in components that pass items unchanged."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -8,27 +8,31 @@ from amaranth.hdl import Const, Module, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from utf8_flow.formal.bench import Bench, waits
+from utf8_flow.formal.bench import Bench, accepts, waits
 from utf8_flow.formal.prover import prove
-from utf8_flow.formal.timing import ElasticTiming, Passing
+from utf8_flow.formal.timing import CreditTiming, ElasticTiming, Passing
 from utf8_hdl import UNICODE
-from utf8_hdl.flow_control import pipeline
+from utf8_hdl.flow_control import credit, pipeline
 
 pytest.importorskip("pyosys", reason="pyosys is not installed")
 
-TAG = data.StructLayout({"tag": 2})
+PAIR = data.StructLayout({"early": 1, "late": 1})
 
 
-class Pipeline(wiring.Component):
-    """A pipeline with a given number of stages."""
+class Passes(wiring.Component):
+    """A component with a given number of stages."""
 
     i: Any
     o: Any
 
     def __init__(self, stages: int) -> None:
-        super().__init__({"i": In(stream.Signature(TAG)), "o": Out(stream.Signature(TAG))})
+        super().__init__({"i": In(stream.Signature(PAIR)), "o": Out(stream.Signature(PAIR))})
         self._stages = stages
         self.probes = SimpleNamespace(skid_taken=Signal())
+
+
+class Pipeline(Passes):
+    """A pipeline with a skid buffer."""
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
@@ -37,8 +41,26 @@ class Pipeline(wiring.Component):
         for number in range(1, self._stages):
             before = stage
             stage = flow.stage(f"pass_{number}", "unchanged", before.valid)
-            stage.carry("tag")
+            stage.carry("early", "late")
         flow.deliver(stage)
+        return m
+
+
+class Credited(Passes):
+    """A pipeline with credit that stores one bit in its first stage, and one in its last."""
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        flow = credit.Credit(m, self.i, self.o)
+        first, *others = (flow.stage(f"s{n}", "") for n in range(self._stages))
+        first.load(early=self.i.p.early, late=self.i.p.late)
+        for stage in others:
+            stage.carry("late")
+        m.d.comb += [
+            self.o.p.early.eq(flow.store(first, first["early"])),
+            self.o.p.late.eq(flow.store(others[-1], others[-1]["late"])),
+        ]
+        flow.finish()
         return m
 
 
@@ -52,7 +74,7 @@ def verdict(stages: int, expected: int, any_start: bool = False) -> str:
     design = b.design("pipeline", any_start=any_start)
     timing = type("Timing", (ElasticTiming,), {"stages": expected})
     later = b.since(Const(1))
-    made = timing(b, design, Passing(TAG), later if any_start else None)
+    made = timing(b, design, Passing(PAIR), later if any_start else None)
     b.never(made.wrong & (later if any_start else 1))
     b.reaches("an item that waits", waits(design) & made.known & made.valid)
     b.reaches("an item that waits for another one", made.backlog & design.i.valid)
@@ -67,3 +89,14 @@ def test_pipeline_has_documented_timing(stages, any_start):
 
 def test_another_number_of_stages_is_refuted():
     assert verdict(3, 4) == "FAILED"
+
+
+@pytest.mark.long
+def test_credit_has_documented_timing():
+    b = Bench(UNICODE, {"pipeline": lambda _: Credited(5)})
+    design = b.design("pipeline")
+    made = type("Timing", (CreditTiming,), {"stages": 5})(b, design, Passing(PAIR))
+    b.never(made.wrong)
+    b.reaches("an item that waits", waits(design) & made.valid)
+    b.reaches("an item behind another one", b.since(waits(design)) & accepts(design))
+    assert prove(b).verdict == "proved"

@@ -1,13 +1,18 @@
 """Copies of modules with edited source: designs and models with a fault."""
 
 import builtins
-from collections.abc import Collection, Iterable
+import re
+from collections.abc import Callable, Collection, Iterable
 from importlib import import_module
 from importlib.util import find_spec, resolve_name
 from inspect import getsource, signature
 from pathlib import Path
+from textwrap import dedent
 from types import ModuleType
 from typing import Any
+
+from utf8_flow.designs import DesignSpec
+from utf8_hdl import Profile
 
 SHARED = {"checks", "encoding_scheme", "layouts", "profile"}
 """Modules that are not copied, because tools and golden model use their types."""
@@ -18,6 +23,21 @@ OF_EVERY_MODEL = {"kernels", "model"}
 
 Edit = tuple[str, str]
 """Old and new text."""
+
+
+def edits_in(table: str) -> dict[tuple[str, ...], Edit]:
+    """The edits in a table: under each headline the changed text, as in a diff.
+
+    The key of an edit is its headline, split at colons.
+    """
+    edits: dict[tuple[str, ...], Edit] = {}
+    for entry in re.split(r"\n(?! )", dedent(table).strip()):
+        headline, *lines = entry.split("\n")
+        old, new = ("\n".join(line[4:] for line in lines if line[2] == sign) for sign in "-+")
+        key = tuple(headline.split(": "))
+        assert key not in edits
+        edits[key] = old, new
+    return edits
 
 
 def edited(module: ModuleType, edit: Edit) -> ModuleType:
@@ -95,6 +115,10 @@ class Altered:
         """A component with the edits, and with the parameters of a design without them."""
         made = getattr(self, type(design).__name__)
         return made(**{name: getattr(design, name) for name in signature(made).parameters})
+
+    def maker(self, spec: DesignSpec) -> Callable[[Profile], Any]:
+        """A function from a profile to the specified design with the edits."""
+        return lambda profile: self.like(spec.make(profile))
 
     def _module(self, name: str) -> ModuleType:
         if name in self._shared:

@@ -6,9 +6,9 @@
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from textwrap import dedent
 from typing import NamedTuple
 
+from altered import Edit, edits_in
 from utf8_flow.designs import DesignSpec
 from utf8_hdl import UCS4, ErrorSpan
 
@@ -25,8 +25,7 @@ class Fault(NamedTuple):
     fault_class: str
     spec: DesignSpec
     module: str
-    old: str
-    new: str
+    edit: Edit
     found_by: str
 
 
@@ -469,11 +468,9 @@ HEADLINE = re.compile(r"([a-z ]+) in (\w+): ([^[]+)(?: \[([a-z- ]+)\])?")
 
 def parse(spec: DesignSpec, table: str) -> Iterator[Fault]:
     """Parse the table of a design."""
-    for entry in re.split(r"\n(?! )", dedent(table).strip()):
-        headline, *lines = entry.split("\n")
-        fault_class, module, name, found_by = HEADLINE.fullmatch(headline).groups()
-        old, new = ("\n".join(line[4:] for line in lines if line[2] == sign) for sign in "-+")
-        yield Fault(name, fault_class, spec, module, old, new, found_by or RESETS)
+    for headline, edit in edits_in(table).items():
+        fault_class, module, name, found_by = HEADLINE.fullmatch(": ".join(headline)).groups()
+        yield Fault(name, fault_class, spec, module, edit, found_by or RESETS)
 
 
 FAULTS = [fault for spec, table in TABLES.items() for fault in parse(spec, table)]

@@ -6,7 +6,6 @@ import pytest
 
 from altered import Altered, edited, edits_in
 from refuted import assert_each_has_a_fault, assert_proved, bench_of, is_refuted, property_of
-from rtl import moves_with_the_slots
 from utf8_flow.designs import DesignSpec
 from utf8_flow.formal import lanes as formal_lanes
 from utf8_flow.formal import specification
@@ -60,6 +59,18 @@ FAULTS = edits_in("""
     decoder: drains: credit does not return
       - self._number(stage, numbering)
       + self._number(stage, Numbering(stage["newest"], valid))
+    decoder: gaps: the second gap in a row clears the carried bytes
+      - self._carried[stage, name] = Cat(carried, mask)
+      + first, *others = self._credit._stages
+      +             i, o = self._credit._i, self._credit._o
+      +             if "gap" not in first._registers:
+      +                 first.register("gap", ~first.valid & ~(i.valid & i.ready))
+      +             for each in others:
+      +                 if "gap" not in each._registers:
+      +                     each.carry("gap")
+      +             with stage.m.If(stage["gap"] & ~stage.valid):
+      +                 stage.m.d.sync += carried.eq(0)
+      +             self._carried[stage, name] = Cat(carried, mask)
     decoder: passes: the entry of the previous beat
       - copy("place", number[:PLACE_WIDTH])
       + copy("place", stage["newest"][:PLACE_WIDTH])
@@ -74,14 +85,6 @@ FAULTS = edits_in("""
       +         count.register("fails", last & (seen_now | wrong) & ~stays)
     """)
 """A component, the property that refutes a fault, and the fault; and the edit."""
-
-FAULTS["decoder", "gaps", "the second gap in a row clears the carried bytes"] = (
-    "            self._carried[stage, name] = Cat(carried, mask)",
-    f"{moves_with_the_slots('~first.valid & ~(i.valid & i.ready)')}"
-    "            with stage.m.If(stage['event'] & ~stage.valid):\n"
-    "                stage.m.d.sync += carried.eq(0)\n"
-    "            self._carried[stage, name] = Cat(carried, mask)",
-)
 
 LANES = 2
 

@@ -232,40 +232,6 @@ def altered(which: str, edits: Iterable[Edit]) -> type:
     return getattr(Altered(*edits, within=modules), DESIGNS[which].__name__)
 
 
-LANE_MODULES = (
-    "logic",
-    "stage",
-    "credit",
-    "rules",
-    "detection",
-    "wide_decoder",
-    "decoder",
-    "first_error",
-    "validator",
-)
-
-
-def altered_lanes(*edits: Edit) -> Altered:
-    """The package with edits in the source of decoder and validator with lanes."""
-    return Altered(*edits, within=LANE_MODULES)
-
-
-def moves_with_the_slots(event: str) -> str:
-    """Source that adds a register ``event`` to each stage of the sequence detector.
-
-    The first stage loads it when an event occurs at the pins of ``i`` and ``o``.
-    """
-    return (
-        "            first, *others = self._credit._stages\n"
-        "            i, o = self._credit._i, self._credit._o\n"
-        "            if 'event' not in first._registers:\n"
-        f"                first.register('event', {event})\n"
-        "            for each in others:\n"
-        "                if 'event' not in each._registers:\n"
-        "                    each.carry('event')\n"
-    )
-
-
 def broken(name: str) -> Decoder | Encoder:
     """A design with one of the flaws. Flaws in the decoder's tables also affect the compact one."""
     if name in BREAKS_OF_OTHER_RULES:

@@ -4,12 +4,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from amaranth.back import verilog
 from amaranth.hdl import Module
 
 from beats import BEATS
 from upper import UPPER, Upper
-from utf8_hdl import UNICODE, AxiStream, Profile
+from utf8_hdl import UNICODE, Profile
 from utf8_sim.command_line import COMMAND_LINES
 from utf8_sim.components import COMPONENTS, register
 from utf8_sim.tools.cores import PRELOAD
@@ -51,9 +50,3 @@ class Flawed(Upper):
         with m.If(i.ready & (i.p.data == self.flaw)):
             m.d.sync += self.o.p.data.eq(i.p.data)
         return m
-
-
-def verilog_of(design: Any) -> str:
-    """Verilog of a design with AXI4-Stream ports."""
-    axi = AxiStream(design)
-    return verilog.convert(axi, name=f"utf8_{axi.name}", ports=axi.ports, emit_src=False)

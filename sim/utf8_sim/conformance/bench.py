@@ -203,8 +203,10 @@ class _Run:
 
     def _levels(self, cycles: int, stalled: bool | None = None) -> tuple[np.ndarray, np.ndarray]:
         """The cycles in which the producer, and the consumer, stalls."""
-        gaps = self._random.random(cycles) < self._drive.gaps
-        stalls = self._random.random(cycles) < self._drive.stalls
+        gaps, stalls = np.zeros(cycles, dtype=bool), np.zeros(cycles, dtype=bool)
+        if self._drive.gaps or self._drive.stalls:
+            gaps = self._random.random(cycles) < self._drive.gaps
+            stalls = self._random.random(cycles) < self._drive.stalls
         if stalled is not None:
             stalls[:] = stalled
         return gaps, stalls

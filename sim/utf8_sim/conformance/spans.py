@@ -120,6 +120,7 @@ def _swallowing(text: bytes, profile: Profile) -> list[dict[str, int]]:
 
 @cache
 def _values_of_probes(profile: Profile, span: str) -> list[list[int]]:
+    """For each probe, the code points that a policy expects, and :data:`ERROR`."""
     return [values_of(expected_tokens(text, profile, span)) for text in probes(profile)]
 
 

@@ -173,8 +173,8 @@ class DecoderSuite(Suite):
         for length in range(1, self._exhaustive + 1):
             for first in range(0, 256**length, TEXTS_AT_ONCE):
                 numbers = range(256**length)[first : first + TEXTS_AT_ONCE]
-                texts = partial(_numbered, numbers, length, self._end)
-                yield f"every text of {plural(length, 'byte')}", texts
+                make = partial(_numbered, numbers, length, self._end)
+                yield f"every text of {plural(length, 'byte')}", make
         yield "prompt", self._prompt
 
     def _prompt(self) -> Texts:

@@ -83,6 +83,7 @@ FIELD_RULES = {
 
 
 LABELS = {kind.value: kind.label for kind in ErrorKind}
+"""The label of each kind of error, by number."""
 
 
 def rule_of_error(kind: int, is_last: int) -> str:

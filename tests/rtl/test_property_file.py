@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from importlib import resources
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -135,9 +136,12 @@ FAULTS[COMPACT_DECODER], FAULTS[COMPACT_ENCODER] = FAULTS[DECODER], FAULTS[ENCOD
 EACH_FAULT = [(spec, fault) for spec, faults in FAULTS.items() for fault in faults]
 
 
-def write(folder: Path, spec: DesignSpec, verilog: str | None = None) -> str:
-    """Write a module, by default the design's, and the files that check it."""
-    design, given = spec.make(), verilog_of_spec(spec)
+def write(folder: Path, spec: DesignSpec, verilog: str = "", given: str = "") -> str:
+    """Write a module, by default the design's, and the files that check it.
+
+    These are generated from ``given``, by default the design's module.
+    """
+    design, given = spec.make(), given or verilog_of_spec(spec)
     module = module_name(design)
     (folder / "design.v").write_text(verilog or given)
     (folder / "design_properties.sv").write_text(property_file(design, module, given))
@@ -213,23 +217,19 @@ def sby(folder: Path, *tasks: str) -> str:
     return " ".join(re.findall(r"DONE \((\w+), rc=\d+\)$", printed, re.M))
 
 
-def samples(cases: list[Any]) -> list[Any]:
-    """The cases; all except the first one are long."""
-    first, *others = (case if isinstance(case, tuple) else (case,) for case in cases)
-    return [pytest.param(*first), *(pytest.param(*o, marks=pytest.mark.long) for o in others)]
-
-
 # --- simulators ---------------------------------------------------------------------------------
 
 
 @needs_icarus
-@pytest.mark.parametrize("spec", samples(DESIGNS), ids=name_of)
+@pytest.mark.sample(1)
+@pytest.mark.parametrize("spec", DESIGNS, ids=name_of)
 def test_design_passes_in_icarus(spec, tmp_path):
     assert passes_icarus(tmp_path, write(tmp_path, spec))
 
 
 @needs_icarus
-@pytest.mark.parametrize(("spec", "fault"), samples(EACH_FAULT), ids=name_of)
+@pytest.mark.sample(1)
+@pytest.mark.parametrize(("spec", "fault"), EACH_FAULT, ids=name_of)
 def test_icarus_detects_fault(spec, fault, tmp_path):
     verilog = FAULTS[spec][fault](verilog_of_spec(spec))
     assert not passes_icarus(tmp_path, write(tmp_path, spec, verilog))
@@ -243,12 +243,13 @@ OTHER_PROFILES = {
 
 
 @needs_icarus
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("spec", "rule"),
-    samples(
-        [(spec, rule) for spec in (COMPACT_DECODER, DECODER) for rule in OTHER_PROFILES]
-        + [(ENCODER, rule) for rule in list(OTHER_PROFILES)[:2]]
-    ),
+    [
+        *product((COMPACT_DECODER, DECODER), OTHER_PROFILES),
+        *product([ENCODER], ["surrogates accepted", "noncharacters rejected"]),
+    ],
     ids=name_of,
 )
 def test_icarus_detects_module_of_another_profile(spec, rule, tmp_path):
@@ -257,11 +258,9 @@ def test_icarus_detects_module_of_another_profile(spec, rule, tmp_path):
 
 
 @needs_icarus
-@pytest.mark.parametrize(
-    ("spec", "parameter"),
-    samples([(s, p) for s in (COMPACT_DECODER, DECODER, ENCODER) for p in ("HELD", "LATENCY")]),
-    ids=name_of,
-)
+@pytest.mark.sample(1)
+@pytest.mark.parametrize("parameter", ["HELD", "LATENCY"])
+@pytest.mark.parametrize("spec", [COMPACT_DECODER, DECODER, ENCODER], ids=name_of)
 def test_bounds_are_checked(spec, parameter, tmp_path):
     """The default latency is exact; a third of the default maximum of inputs in flight fails."""
     module, file = write(tmp_path, spec), tmp_path / "design_properties.sv"
@@ -273,7 +272,8 @@ def test_bounds_are_checked(spec, parameter, tmp_path):
 
 
 @needs_icarus
-@pytest.mark.parametrize("spec", samples([COMPACT_DECODER, DECODER, ENCODER]), ids=name_of)
+@pytest.mark.sample(1)
+@pytest.mark.parametrize("spec", [COMPACT_DECODER, DECODER, ENCODER], ids=name_of)
 def test_core_without_initial_values_needs_reset_first(spec, tmp_path):
     """The registers are X until the first reset."""
     module = write(tmp_path, spec, verilog_of(spec.make(), initial_values=False))
@@ -360,31 +360,28 @@ def test_design_passes_in_sby(spec, results, tmp_path):
     """All rules are proved for compact designs, and checked to a limited depth for the others."""
     write(tmp_path, spec)
     modes = re.findall(r"mode (\w+)", (tmp_path / "design.sby").read_text())
-    assert (
-        modes == {True: ["prove"], False: ["prove", "bmc"][-len(results.split()) :]}[spec.compact]
-    )
+    assert modes == (["prove"] if spec.compact else ["prove", "bmc"][-len(results.split()) :])
     assert sby(tmp_path) == results
 
 
 @needs_sby
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("spec", "fault"),
-    samples(
-        [
-            (COMPACT_ENCODER, "no tlast"),
-            *((COMPACT_DECODER, fault) for fault in FAULTS[DECODER]),
-            (DECODER, "length is one too many"),
-            (DECODER, "no tlast"),
-            (ENCODER, "a bit of the byte is lost"),
-            (VALIDATOR, "no tlast"),
-            (VALIDATOR, "a bit of the byte is lost"),
-            (VALIDATOR, "no error"),
-            (WIDE_DECODER, "a length is too low"),
-            (COMPACTOR, "a value is lost"),
-            (TRANSCODER, "no error"),
-            (REPAIR, "a bit of the byte is lost"),
-        ]
-    ),
+    [
+        (COMPACT_ENCODER, "no tlast"),
+        *((COMPACT_DECODER, fault) for fault in FAULTS[DECODER]),
+        (DECODER, "length is one too many"),
+        (DECODER, "no tlast"),
+        (ENCODER, "a bit of the byte is lost"),
+        (VALIDATOR, "no tlast"),
+        (VALIDATOR, "a bit of the byte is lost"),
+        (VALIDATOR, "no error"),
+        (WIDE_DECODER, "a length is too low"),
+        (COMPACTOR, "a value is lost"),
+        (TRANSCODER, "no error"),
+        (REPAIR, "a bit of the byte is lost"),
+    ],
     ids=name_of,
 )
 def test_sby_detects_fault(spec, fault, tmp_path):
@@ -396,11 +393,8 @@ def test_sby_detects_fault(spec, fault, tmp_path):
 @needs_sby
 @pytest.mark.long
 def test_core_without_initial_values_passes_in_sby(tmp_path):
-    design = COMPACT_DECODER.make()
-    verilog, module = verilog_of(design, initial_values=False), module_name(design)
-    (tmp_path / "design.v").write_text(verilog)
-    (tmp_path / "design_properties.sv").write_text(property_file(design, module, verilog))
-    (tmp_path / "design.sby").write_text(sby_file(design, module, verilog, "design.v"))
+    given = verilog_of(COMPACT_DECODER.make(), initial_values=False)
+    write(tmp_path, COMPACT_DECODER, given=given)
     assert sby(tmp_path) == "PASS"
 
 

@@ -75,6 +75,8 @@ class Outcome:
     unstable: int = 0
     #: Cycles with a valid output while the consumer was held, or after a reset before any input.
     early: int = 0
+    #: True if the same run ends in the same way: it began in a new process, and ended at an X.
+    is_repeatable: bool = False
 
     @property
     def failed(self) -> bool:
@@ -95,6 +97,8 @@ class Bench:
         self.compared: list[str] = engine.design.compared
         #: Cycles without progress after which a run is over.
         self.patience = WATCHDOG
+        self.no_items = {pin.name: pin.column(0) for pin in engine.interface.inputs}
+        self.no_outputs = {pin.name: pin.column(0) for pin in engine.interface.outputs}
         self._process = ExitStack()
         self._simulation: Simulation | None = None
 
@@ -109,12 +113,14 @@ class Bench:
         With ``to_end``, the run continues after a wrong output.
         """
         outcome = Outcome(drive or Drive(), items)
+        is_new = self._simulation is None
         run = _Run(self, self._started(), outcome)
         try:
             run.reset()
             run.feed(items, to_end)
         except DesignError as error:
             outcome.problem, outcome.message = "undefined", str(error)
+            outcome.is_repeatable = is_new
             self.close()
         return outcome
 
@@ -139,8 +145,7 @@ class _Run:
         self._patience, self._outcome = bench.patience, outcome
         self._comparison = _Comparison(bench, outcome)
         self._random = np.random.default_rng(self._drive.seed)
-        self._order = bench.engine.idle_order(self._drive.seed)
-        self._no_items = {pin.name: pin.column(0) for pin in bench.engine.interface.inputs}
+        self._no_items = bench.no_items
         self._driven = 0  # cycles since the simulation started
         self._cycles = self._silent = 0  # since the first input was offered; since any progress
         self._first: int | None = None  # cycle of the first accepted input
@@ -158,9 +163,11 @@ class _Run:
             if self._drive.before_held:  # again, with outputs that are not taken
                 self._window(16, self._drive.before, stalled=True)
         is_held = self._drive.before_held
-        self._window(RESET_CYCLES, self._no_items, reset=True, stalled=is_held)
-        quiet = self._window(QUIET_CYCLES, self._no_items)
-        self._outcome.early = int(np.count_nonzero(quiet["o.valid"]))
+        resets = np.arange(RESET_CYCLES + QUIET_CYCLES) < RESET_CYCLES
+        active, quiet = self._levels(RESET_CYCLES, stalled=is_held), self._levels(QUIET_CYCLES)
+        gaps, stalls = map(np.concatenate, zip(active, quiet, strict=True))
+        trace = self._simulate(gaps, stalls, resets, self._no_items)
+        self._outcome.early = int(np.count_nonzero(trace["o.valid"][RESET_CYCLES:]))
 
     def feed(self, items: Columns, to_end: bool) -> None:
         """Feed inputs, and compare the outputs."""
@@ -192,19 +199,30 @@ class _Run:
         self, cycles: int, items: Columns, *, reset: bool = False, stalled: bool | None = None
     ) -> Trace:
         """Simulate some cycles; ``stalled`` overrides the consumer's random stalls."""
-        engine, drive = self._engine, self._drive
-        gaps = self._random.random(cycles) < drive.gaps
-        stalls = self._random.random(cycles) < drive.stalls
+        return self._simulate(*self._levels(cycles, stalled), np.full(cycles, reset), items)
+
+    def _levels(self, cycles: int, stalled: bool | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """The cycles in which the producer, and the consumer, stalls."""
+        gaps, stalls = np.zeros(cycles, dtype=bool), np.zeros(cycles, dtype=bool)
+        if self._drive.gaps or self._drive.stalls:
+            gaps = self._random.random(cycles) < self._drive.gaps
+            stalls = self._random.random(cycles) < self._drive.stalls
         if stalled is not None:
             stalls[:] = stalled
-        if drive.gaps:
-            idle, rows = engine.idle_at(None, self._order, self._driven, cycles)
+        return gaps, stalls
+
+    def _simulate(
+        self, gaps: np.ndarray, stalls: np.ndarray, resets: np.ndarray, items: Columns
+    ) -> Trace:
+        """Simulate the cycles in which the pins have these levels."""
+        cycles = len(gaps)
+        if self._drive.gaps:
+            order = self._engine.idle_order(self._drive.seed)
+            idle, rows = self._engine.idle_at(None, order, self._driven, cycles)
         else:  # the bus keeps its levels
-            idle, rows = engine.idle_payloads, np.full(cycles, -1, dtype=np.int32)
+            idle, rows = self._engine.idle_payloads, np.full(cycles, -1, dtype=np.int32)
         self._driven += cycles
-        return self._simulation.window(
-            Plan(gaps, stalls, np.full(cycles, reset), items, idle, rows)
-        )
+        return self._simulation.window(Plan(gaps, stalls, resets, items, idle, rows))
 
     def _note(self, trace: Trace) -> None:
         """Count and compare the transfers of some cycles."""
@@ -242,10 +260,9 @@ class _Comparison:
         self._bench, self._outcome = bench, outcome
         self._model = bench.model()
         self._fed = self._matched = 0
-        self._items = np.zeros(0, dtype=np.int64)  # for each expected output, its input
-        nothing = {pin.name: pin.column(0) for pin in bench.engine.interface.outputs}
-        self._due, self._surplus = nothing, nothing
-        self._expected, self._actual = [nothing], [nothing]
+        self._items: list[np.ndarray] = []  # for each expected output, its input
+        self._due = self._surplus = bench.no_outputs
+        self._expected, self._actual = [bench.no_outputs], [bench.no_outputs]
 
     def add(self, trace: Trace) -> None:
         """Compare the outputs of a window with the outputs expected so far."""
@@ -255,7 +272,7 @@ class _Comparison:
         outputs = self._model.feed(items, np.zeros(len_of(items), dtype=bool))
         self._expected.append(outputs.columns)
         self._actual.append(taken)
-        self._items = np.append(self._items, outputs.brought_by + self._fed)
+        self._items.append(outputs.brought_by + self._fed)
         self._fed += len_of(items)
         due, actual = joined([self._due, outputs.columns]), joined([self._surplus, taken])
         both = min(len_of(due), len_of(actual))
@@ -279,8 +296,8 @@ class _Comparison:
 
     def _fail(self, number: int) -> None:
         self._outcome.wrong = number
-        is_expected = number < len(self._items)
-        self._outcome.item = int(self._items[number]) if is_expected else max(0, self._fed - 1)
+        items = np.concatenate(self._items)
+        self._outcome.item = int(items[number]) if number < len(items) else max(0, self._fed - 1)
 
     @property
     def surplus(self) -> int:

@@ -124,6 +124,12 @@ def by_rule(texts: Sequence[bytes], profile: Profile) -> dict[str, list[bytes]]:
     return found
 
 
+@cache
+def hostile_by_rule(profile: Profile) -> dict[str, list[bytes]]:
+    """The texts of :func:`hostile` by rule."""
+    return by_rule(hostile(profile), profile)
+
+
 def count_cases(tokens: Columns, profile: Profile) -> Counter[str]:
     """The number of cases of each rule in the golden model's tokens of consecutive texts."""
     kind, length, last = (tokens[name] for name in ("o.kind", "o.length", "o.last"))

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, SupportsInt
 
 from utf8_hdl import UNICODE, Profile
 
-from .cases import by_rule, characters, count_cases, few_hostile, hostile, mixed
+from .cases import by_rule, characters, count_cases, few_hostile, hostile_by_rule, mixed
 from .rules import END, FLOW, RATE, RESET, broken_rule, decoder_rules
 from .scorecard import Failure, Scorecard
 from .spans import SPANS, compared_fields, expected_columns, expected_tokens
@@ -109,9 +109,9 @@ class Checks:
             yield from (Case(f"{length}-byte", text) for text in chosen)
         some = mixed(profile)
         yield from (Case("mixed", text) for text in (some if every else some[:64]))
-        texts = hostile(profile) if every else few_hostile(profile)
-        for rule, of_rule in by_rule(texts, profile).items():
-            yield from (Case(rule, text) for text in of_rule)
+        found = hostile_by_rule(profile) if every else by_rule(few_hostile(profile), profile)
+        for rule, texts in found.items():
+            yield from (Case(rule, text) for text in texts)
 
     def expected(self, case: Case) -> list[dict[str, int]]:
         """The tokens of the golden model, with the fields that the decoder has."""

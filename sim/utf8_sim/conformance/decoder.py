@@ -3,8 +3,8 @@
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
-from functools import partial
-from itertools import accumulate, islice
+from functools import cache, partial
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -21,13 +21,11 @@ from ..tools.words import plural
 from ..trace import Columns
 from .bench import Drive, Outcome
 from .cases import (
-    by_rule,
     characters,
     count_cases,
-    every_text,
     first_errors,
     fresh_texts,
-    hostile,
+    hostile_by_rule,
     mixed,
 )
 from .rules import FIELD_RULES, Rule, broken_rule, decoder_rules
@@ -48,6 +46,24 @@ from .tokens import rows_of, show_fields, values_of
 
 TEXTS_AT_ONCE = 1 << 16
 """Number of texts in a pool of an exhaustive run."""
+
+
+@cache
+def _characters(profile: Profile, length: int, end: bytes) -> Texts:
+    """Every character of a length, each followed by an end."""
+    return Texts.of_bytes([text + end for text in characters(profile, length)])
+
+
+def _numbered(numbers: range, length: int, end: bytes) -> Texts:
+    """The texts whose bytes are big-endian numbers of a length, each followed by an end."""
+    integers = np.arange(numbers.start, numbers.stop, dtype=">u4")
+    data = np.empty((len(numbers), length + len(end)), dtype=np.uint8)
+    data[:, :length] = integers.view(np.uint8).reshape(-1, 4)[:, -length:]
+    data[:, length:] = [*end]
+    last = np.zeros_like(data)
+    last[:, -1] = 1
+    begins = np.arange(len(numbers) + 1) * data.shape[1]
+    return Texts({"i.data": data.ravel(), LAST: last.ravel()}, begins)
 
 
 class DecoderSuite(Suite):
@@ -137,27 +153,29 @@ class DecoderSuite(Suite):
         return [show_fields(row, self._compared) for row in rows_of(outputs)[:MAX_SHOWN]]
 
     def _texts(self, texts: Iterable[bytes]) -> Texts:
-        """Texts as inputs; without ``last``, an ``A`` ends the unfinished sequence of each text."""
-        if "s_axis_tlast" not in self.bench.has:
-            texts = (text + b"A" for text in texts)
-        return Texts.of_bytes([*texts])
+        """Texts as inputs."""
+        end = self._end
+        return Texts.of_bytes([text + end for text in texts])
+
+    @property
+    def _end(self) -> bytes:
+        """The end of each text: without ``last``, an ``A`` ends its unfinished sequence."""
+        return b"" if "s_axis_tlast" in self.bench.has else b"A"
 
     def pools(self) -> Iterator[Pool]:
         profile = self._profile
         for length in range(1, profile.longest_form + 1):
-            yield f"{length}-byte", partial(self._characters, length)
+            yield f"{length}-byte", partial(_characters, profile, length, self._end)
         yield "mixed", lambda: self._texts(mixed(profile))
-        for rule, texts in by_rule(hostile(profile), profile).items():
+        for rule, texts in hostile_by_rule(profile).items():
             yield rule, partial(self._texts, texts)
         yield "kept-byte", lambda: self._texts(hostile_texts(profile, 0))
         for length in range(1, self._exhaustive + 1):
-            every = every_text(length)
-            while texts := [*islice(every, TEXTS_AT_ONCE)]:
-                yield f"every text of {plural(length, 'byte')}", partial(self._texts, texts)
+            for first in range(0, 256**length, TEXTS_AT_ONCE):
+                numbers = range(256**length)[first : first + TEXTS_AT_ONCE]
+                make = partial(_numbered, numbers, length, self._end)
+                yield f"every text of {plural(length, 'byte')}", make
         yield "prompt", self._prompt
-
-    def _characters(self, length: int) -> Texts:
-        return self._texts(characters(self._profile, length))
 
     def _prompt(self) -> Texts:
         """Texts without ``last`` whose last byte completes a token."""

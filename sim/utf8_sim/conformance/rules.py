@@ -82,10 +82,14 @@ FIELD_RULES = {
 """The rule that a token breaks if only this field is wrong."""
 
 
+LABELS = {kind.value: kind.label for kind in ErrorKind}
+"""The label of each kind of error, by number."""
+
+
 def rule_of_error(kind: int, is_last: int) -> str:
     """The rule about an error of some kind, which may be the last token of a text."""
     is_cut = is_last and kind == ErrorKind.TRUNCATED.value
-    return "cut-by-end" if is_cut else ErrorKind(kind).label
+    return "cut-by-end" if is_cut else LABELS[kind]
 
 
 def broken_rule(
@@ -151,7 +155,7 @@ def _rule_of_span(expected: Sequence[Fields], actual: Sequence[Fields], first: i
     while at > 0 and expected[at - 1]["error"]:
         at -= 1
     wanted, found = expected[at]["kind"], actual[at]["kind"]
-    return "error-span" if wanted == found or not wanted else ErrorKind(wanted).label
+    return "error-span" if wanted == found or not wanted else LABELS[wanted]
 
 
 def _rule_at(expected: Sequence[Fields], first: int) -> str:

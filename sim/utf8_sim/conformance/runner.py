@@ -96,7 +96,8 @@ class Runner(ABC):
             at = outcome.accepted if outcome.problem == "hang" else outcome.item
             failing = min(rest.number_at(at), len(rest) - 1)
             self.count(pool, rest[:failing].items)
-            self._isolate(pool, rest[: failing + 1])
+            is_alone = len(rest) == 1 and outcome.is_repeatable
+            self._isolate(pool, rest[: failing + 1], outcome if is_alone else None)
             failures += 1
             first += failing + (1 << failures // STEADY)
 
@@ -106,12 +107,19 @@ class Runner(ABC):
             pace = outcome.cycles // outcome.accepted + 1
             self.bench.patience = min(WATCHDOG, 16 * pace + 4 * outcome.lag)
 
-    def _isolate(self, pool: str, texts: Texts) -> None:
-        """Shorten an input whose last text fails; record the rule that it breaks."""
+    def _isolate(self, pool: str, texts: Texts, known: Outcome | None = None) -> None:
+        """Shorten an input whose last text fails; record the rule that it breaks.
+
+        ``known`` is the outcome of the input, if it need not run again.
+        """
         if self._budget <= 0:
             self.card.fail(self._latest or pool)
             return
-        some, outcome = self._last_of(texts)
+        if known:
+            self._budget -= len_of(texts.items)
+            some, outcome = [texts.items], known
+        else:
+            some, outcome = self._last_of(texts)
         if not outcome.failed:
             return
         rule = self.broken_rule(pool, outcome, len(some))

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cache
+from operator import eq
 from typing import NamedTuple
 
 import numpy as np
@@ -116,6 +118,12 @@ def _swallowing(text: bytes, profile: Profile) -> list[dict[str, int]]:
     return tokens
 
 
+@cache
+def _values_of_probes(profile: Profile, span: str) -> list[list[int]]:
+    """For each probe, the code points that a policy expects, and :data:`ERROR`."""
+    return [values_of(expected_tokens(text, profile, span)) for text in probes(profile)]
+
+
 class Followed(NamedTuple):
     """The policy that a core follows, and the number of probes that match it."""
 
@@ -132,11 +140,7 @@ def followed_span(profile: Profile, run: Callable[[bytes], list[int]]) -> Follow
     texts = probes(profile)
     actual = [run(text) for text in texts]
     found = {
-        span: sum(
-            values_of(expected_tokens(text, profile, span)) == tokens
-            for text, tokens in zip(texts, actual, strict=True)
-        )
-        for span in [*SPANS, SWALLOWS]
+        span: sum(map(eq, _values_of_probes(profile, span), actual)) for span in [*SPANS, SWALLOWS]
     }
     if any(ERROR in tokens for tokens in actual):
         del found["silent"]

@@ -130,7 +130,7 @@ module utf8_compact_decoder (
   wire [2:0] now_kind = now_kind_of(s_axis_tdata);
   wire logic_1 = (state == STATE_NEED_3) | (state == STATE_NEED_2) | (state == STATE_NEED_1);
   wire unfinished = logic_1;
-  wire step = ~(o_valid & ~m_axis_tready) & (s_axis_tvalid | ~unfinished) & running;
+  wire step = ~(o_valid & ~m_axis_tready) & (s_axis_tvalid | ~unfinished);
   always @(posedge clk) begin
     if (step) begin
       before_data <= s_axis_tdata;
@@ -165,7 +165,7 @@ module utf8_compact_decoder (
       (before_restriction == RESTRICTION_E0) ? (s_axis_tdata[7:5] == 3'b100) : 1'b0;
   wire follows = (s_axis_tdata[7:6] == 2'b10) & ~refused;
   always @(posedge clk) begin
-    if (rst) state <= STATE_START;
+    if (!running) state <= STATE_START;
     else if (step) begin
       casez (state)
         3'b1??: state <= begins ? {1'b0, announced} : s_axis_tvalid ? STATE_HELD : STATE_START;

@@ -57,7 +57,8 @@ class CompactDecoder(Design):
     Guarantees 3 to 5 are those of :class:`~utf8_hdl.Decoder`, with two differences. ``i.ready``
     depends on ``o.ready`` within a cycle. Without input and with a ready consumer, it is empty and
     ready after 3 cycles, in which at most 2 tokens of bytes that were never accepted are taken.
-    Only ``state``, ``o.valid`` and a register that gates ``i.ready`` are reset.
+    Only ``o.valid`` and a register that gates ``i.ready`` are reset. That register is low in the
+    cycle after reset, too, and this cycle clears ``state``.
 
     The rules are those of RFC 3629, section 4, and of the Unicode Standard, Table 3-7 and D93b: an
     error covers the longest prefix of a well-formed sequence (``maximal-subpart``), or one byte.
@@ -113,7 +114,7 @@ class CompactDecoder(Design):
         )
         #: Ports of AXI4-Stream that are wider than their fields.
         self.axi_widths = {"m_axis_tdata": profile.utf32_width, "m_axis_tuser": 8}
-        self.state = Signal(self.State, init=self.State.START)
+        self.state = Signal(self.State, init=self.State.START, reset_less=True)
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
@@ -170,11 +171,10 @@ class CompactDecoder(Design):
             # After a lead byte, the output register may still hold the previous token.
             is_second = before.data[6]
             value = Mux(is_second, self._value_bits(before.data), shown.code_point)
-            length = Mux(is_second, 1, shown.length)
             m.d.comb += [
                 token.code_point.eq(Cat(now.data[:6], value)),
                 token.kind.eq(so_far),
-                token.length.eq(length + joins),
+                token.length.eq(Mux(is_second, 1, shown.length) + joins),
                 token.last.eq(now.last & joins),
             ]
         with m.Else():
@@ -189,10 +189,7 @@ class CompactDecoder(Design):
         stalled = o.valid & ~o.ready
         step = Signal()
         runs = running(m)
-        m.d.comb += [
-            i.ready.eq(~stalled & runs),
-            step.eq(~stalled & (i.valid | ~unfinished) & runs),
-        ]
+        m.d.comb += [i.ready.eq(~stalled & runs), step.eq(~stalled & (i.valid | ~unfinished))]
         m.d.sync += at_output.adopt(o.valid).eq(stalled | (ends & runs))
         with m.If(step):
             m.d.sync += [state.eq(next_state), before.eq(now), shown.eq(token)]
@@ -204,6 +201,10 @@ class CompactDecoder(Design):
                 m.d.sync += shown.code_point.eq(REPLACEMENT)
             with m.Else():
                 m.d.sync += shown.kind.eq(ErrorKind.NONE)
+        # In the first cycle after reset, ``step`` can be high although no byte is accepted. This
+        # clears the state; ``runs`` in ``step`` would, too, but the clock enable is a slow path.
+        with m.If(~runs):
+            m.d.sync += state.eq(State.START)
         return m
 
     def _bytes(self, m: Module) -> tuple[Any, Any]:

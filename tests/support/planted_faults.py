@@ -108,9 +108,6 @@ TABLES = {
       + count["known"] | byte["refused"]
     """,
     DesignSpec("decoder", compact=True): """
-    reset in compact_decoder: reset leaves the state unchanged
-      - self.state = Signal(self.State, init=self.State.START)
-      + self.state = Signal(self.State, init=self.State.START, reset_less=True)
     idle bus in compact_decoder: a lead byte on an idle bus begins a sequence
       - begins.eq(i.valid & announced.any() & ~now.last)
       + begins.eq(announced.any() & ~now.last)
@@ -121,8 +118,14 @@ TABLES = {
       - at_output.adopt(o.valid).eq(stalled | (ends & runs))
       + at_output.adopt(o.valid).eq(ends & runs)
     flow control in compact_decoder: the state advances while the output stalls
-      - step.eq(~stalled & (i.valid | ~unfinished) & runs)
-      + step.eq(~(stalled & i.valid) & (i.valid | ~unfinished) & runs)
+      - step.eq(~stalled & (i.valid | ~unfinished))
+      + step.eq(~(stalled & i.valid) & (i.valid | ~unfinished))
+    reset in compact_decoder: reset leaves the state unchanged
+      - with m.If(~runs):
+      + with m.If(0):
+    reset in compact_decoder: a byte that is offered in the cycle after reset becomes a token
+      - (ends & runs)
+      + ends
     """,
     DesignSpec("decoder", compact=True, profile=UCS4): """
     state machine in compact_decoder: a length bit of the lead byte is a bit of the value

@@ -166,7 +166,7 @@ def test_each_policy_has_its_own_tokens(folder, span):
 def test_state_that_reset_leaves_is_found(folder):
     """A single state register: a second lead byte before the reset would hide the fault."""
     text = (ROOT / "verilog" / "utf8_compact_decoder.v").read_text()
-    good, bad = "if (rst) state <= STATE_START;\n    else if (step)", "if (step)"
+    good, bad = "if (!running) state <= STATE_START;\n    else if (step)", "if (step)"
     assert text.count(good) == 1
     Path("core.v").write_text(text.replace(good, bad))
     result, rows = conform("core.v", "--top", "utf8_compact_decoder", "--rule", "reset")

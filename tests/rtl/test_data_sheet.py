@@ -313,7 +313,8 @@ def check_constraint(sheet: Sheet) -> None:
     )
     assert name == port == clock
     usable = [float(row[-1]) for row in sheet.rows("Area and frequency")] or [100]
-    assert 1000 / float(period) == pytest.approx(min(usable), abs=0.5)
+    # The table has whole MHz; the period is rounded up to picoseconds, at most 0.1 MHz.
+    assert 1000 / float(period) == pytest.approx(min(usable), abs=0.6)
 
 
 @each_design

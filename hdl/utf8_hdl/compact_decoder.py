@@ -57,8 +57,8 @@ class CompactDecoder(Design):
     Guarantees 3 to 5 are those of :class:`~utf8_hdl.Decoder`, with two differences. ``i.ready``
     depends on ``o.ready`` within a cycle. Without input and with a ready consumer, it is empty and
     ready after 3 cycles, in which at most 2 tokens of bytes that were never accepted are taken.
-    Only ``o.valid`` and a register that gates ``i.ready`` are reset. That register is low in the
-    cycle after reset, too, and this cycle clears ``state``.
+    Only ``o.valid`` and a register that gates ``i.ready`` are reset. The latter stays low in the
+    first cycle after reset and, while it is low, clears ``state``.
 
     The rules are those of RFC 3629, section 4, and of the Unicode Standard, Table 3-7 and D93b: an
     error covers the longest prefix of a well-formed sequence (``maximal-subpart``), or one byte.
@@ -201,8 +201,8 @@ class CompactDecoder(Design):
                 m.d.sync += shown.code_point.eq(REPLACEMENT)
             with m.Else():
                 m.d.sync += shown.kind.eq(ErrorKind.NONE)
-        # In the first cycle after reset, ``step`` can be high although no byte is accepted. This
-        # clears the state; ``runs`` in ``step`` would, too, but the clock enable is a slow path.
+        # In the first cycle after reset, ``step`` can be high although no byte is accepted.
+        # Clearing the state here keeps ``runs`` out of the clock enable, which is a slow path.
         with m.If(~runs):
             m.d.sync += state.eq(State.START)
         return m

@@ -47,7 +47,7 @@ style.display = "";
 show(scrub.max);
 return found;
 """
-"""Read the text of the page in each cycle, without layout, which takes four fifths of the time.
+"""Read the text of the page in each cycle, without layout, which would take most of the time.
 
 Then the last cycle is displayed.
 """

@@ -14,7 +14,7 @@ from utf8_flow.formal.prover import WRONG, decide, prove, to_circuit
 from utf8_hdl import Profile
 
 CYCLES = 50
-"""Number of cycles in which each fault is detected."""
+"""The search for a counterexample is limited to this number of cycles."""
 
 
 @cache

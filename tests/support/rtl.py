@@ -63,11 +63,15 @@ def rtl_trace(
     return simulate(design, *texts, input_stalls=stalls[0], output_stalls=stalls[1]).table()
 
 
-def run_bench(design: Any, bench: Callable[[Any], Any]) -> None:
+def run_bench(
+    design: Any, bench: Callable[[Any], Any], background: Callable[[Any], Any] | None = None
+) -> None:
     """Simulate a design in Amaranth's simulator until its test bench ends."""
     simulator = Simulator(design)
     simulator.add_clock(1e-6)
     simulator.add_testbench(bench)
+    if background:
+        simulator.add_testbench(background, background=True)
     simulator.run()
 
 
@@ -114,11 +118,7 @@ def run_streams(
             if valid and ready:
                 taken.append(payload)
 
-    simulator = Simulator(design)
-    simulator.add_clock(1e-6)
-    simulator.add_testbench(drive, background=True)  # a design may accept no more inputs
-    simulator.add_testbench(take)
-    simulator.run()
+    run_bench(design, take, background=drive)  # a design may accept no more inputs
     return taken
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
-from operator import eq
 from typing import NamedTuple
 
 import numpy as np
@@ -140,7 +139,11 @@ def followed_span(profile: Profile, run: Callable[[bytes], list[int]]) -> Follow
     texts = probes(profile)
     actual = [run(text) for text in texts]
     found = {
-        span: sum(map(eq, _values_of_probes(profile, span), actual)) for span in [*SPANS, SWALLOWS]
+        span: sum(
+            wanted == values
+            for wanted, values in zip(_values_of_probes(profile, span), actual, strict=True)
+        )
+        for span in [*SPANS, SWALLOWS]
     }
     if any(ERROR in tokens for tokens in actual):
         del found["silent"]
